@@ -1,0 +1,1 @@
+"""toolhaft: tools for pydantic-ai agents, as plain async functions."""
