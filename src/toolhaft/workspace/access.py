@@ -1,0 +1,43 @@
+"""What may be read and changed in a workspace, judged on the real path, so that a link hides nothing."""
+
+from dataclasses import dataclass
+
+from pydantic_ai.workspaces import WorkspaceReadOnlyError
+
+from .sensitive import matches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The limits of one workspace. `real` is a real path relative to its root, `given` what the caller wrote."""
+
+    read_only: bool
+    sensitive_files: tuple[str, ...]
+    protected_files: tuple[str, ...]
+
+    def check_read(self, real: str, given: str) -> None:
+        """Raise `PermissionError` for a sensitive file."""
+        pattern = matches(real, self.sensitive_files)
+        if pattern is not None:
+            raise PermissionError(
+                f"{given!r} is a sensitive file (pattern {pattern!r}): its content is neither shown nor changed. "
+                "Work without it, or let whoever set up the workspace pass sensitive_files without this pattern."
+            )
+
+    def check_change(self, real: str, given: str) -> None:
+        """Raise `PermissionError` for a sensitive or protected file."""
+        self.check_read(real, given)
+        pattern = matches(real, self.protected_files)
+        if pattern is not None:
+            raise PermissionError(
+                f"{given!r} is protected against changes (pattern {pattern!r}). "
+                "Leave it, or let whoever set up the workspace pass protected_files without this pattern."
+            )
+
+    def check_writable(self, action: str) -> None:
+        """Raise pydantic-ai's `WorkspaceReadOnlyError` in a read-only workspace."""
+        if self.read_only:
+            raise WorkspaceReadOnlyError(
+                f"cannot {action}: this workspace is read-only. Report what should be changed, "
+                "or let whoever set it up pass read_only=False."
+            )

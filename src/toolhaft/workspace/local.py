@@ -1,0 +1,270 @@
+"""`LocalWorkspace`: a folder of this machine as a pydantic-ai workspace that nothing leads out of.
+
+The protocol's methods are coroutines, one thread hop each. Besides them there are plain methods (`open_file`,
+`replace_file`, `locked`, `scan_dir`, `relative`) for callers that do several steps inside one hop of their own.
+"""
+
+import asyncio
+import errno
+import os
+import posixpath
+import stat
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+from pydantic_ai.workspaces import (
+    CommandResult,
+    FileEntry,
+    SupportsCommands,
+    SupportsFilesystem,
+    SupportsRealpath,
+    WorkspaceBackend,
+    WorkspaceCommand,
+    WorkspaceRef,
+    WorkspaceUnavailableError,
+)
+
+from . import folders
+from .access import Access
+from .beneath import Root
+from .files import HeldFile, Version, WriteMode, Written, hold, open_regular
+from .folders import DirEntry
+from .process import run_command
+from .sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES
+from .temporary import remove_leftovers
+
+
+class _LiveRoot(Root):
+    """A root whose absence is what pydantic-ai calls a dead environment."""
+
+    def open_root(self) -> int:
+        """Open the root, or raise `WorkspaceUnavailableError`."""
+        try:
+            return super().open_root()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise WorkspaceUnavailableError(
+                f"the workspace folder {self.given!r} does not exist. Make it, or use another one."
+            ) from error
+
+
+class _MadeMeanwhileError(Exception):
+    """A file that was to be made is there now: look again."""
+
+
+class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, SupportsRealpath):
+    """A folder in which tools read, write and run commands.
+
+    Paths are relative to `root` or absolute and inside it; links, races and `..` lead nowhere else. Commands are
+    not confined: they are ordinary processes that start in `root`.
+
+    Args:
+        root: The folder; it must exist when the workspace is first used, and stays what it was then.
+        read_only: Refuse writes, removals and commands with pydantic-ai's `WorkspaceReadOnlyError`.
+        allow_delete: Whether tools may offer to delete files. Tools ask it; the protocol's `remove` does not.
+        sensitive_files: Patterns of files that are neither read nor written; see `sensitive.py`.
+        protected_files: Patterns of files that are read but not changed.
+        env: Environment variables for every command.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        allow_delete: bool = False,
+        sensitive_files: Sequence[str] = DEFAULT_SENSITIVE_FILES,
+        protected_files: Sequence[str] = DEFAULT_PROTECTED_FILES,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.allow_delete = allow_delete
+        self.access = Access(
+            read_only=read_only, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
+        )
+        self._root = _LiveRoot(root)
+        self._env = dict(env or {})
+        self._swept: set[tuple[int, int]] = set()
+
+    @property
+    def ref(self) -> WorkspaceRef:
+        """`WorkspaceRef(provider="local", id=<absolute root>)`, known from the start."""
+        return WorkspaceRef(provider="local", id=os.path.normpath(self._root.given))
+
+    def relative(self, path: str) -> str:
+        """Return a path as a model should see it: relative to the root, as text, links not resolved."""
+        below = self._root.below(path)
+        return path if below is None else posixpath.normpath(below)
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a regular file for reading, never waiting for a FIFO or device.
+
+        Raises the builtin `OSError`s, `PathTraversalError` where the path leads out of the workspace, and
+        `PermissionError` where it leads to a sensitive file.
+        """
+        file, real = open_regular(self._root, path)
+        try:
+            self.access.check_read(real, path)
+        except PermissionError:
+            file.close()
+            raise
+        return file
+
+    @contextmanager
+    def locked(self, path: str) -> Generator[HeldFile]:
+        """Hold a file for read, change, replace; no other writer of this package gets in between, in any process.
+
+        Folders above it are made where they are missing, and removed again where the block fails.
+        """
+        with self._held(path) as held:
+            yield held
+
+    def replace_file(
+        self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
+    ) -> Written:
+        """Write a whole file or nothing, making its folders where they are missing.
+
+        `create` raises `FileExistsError` where there is a file; `append` puts `data` behind what is there. With
+        `expected`, a file in any other version is left alone: `FileChangedError`.
+        """
+        while True:
+            with suppress(_MadeMeanwhileError), self._held(path, readable=mode == "append") as held:
+                return self._replace(held, data, mode=mode, expected=expected)
+
+    def scan_dir(self, path: str) -> list[DirEntry]:
+        """List a folder by name, without the temporary files of writers."""
+        return folders.scan(self._root, path)
+
+    async def working_dir(self) -> str:
+        """Return the real path of the root."""
+        return await asyncio.to_thread(self._live_root)
+
+    async def read_bytes(self, path: str) -> bytes:
+        """Return the content of a regular file."""
+
+        def read() -> bytes:
+            with self.open_file(path) as file:
+                return file.read()
+
+        return await asyncio.to_thread(read)
+
+    async def write_bytes(self, path: str, data: bytes) -> None:
+        """Replace a file whole, through links that stay inside, making its folders where they are missing."""
+        await asyncio.to_thread(self.replace_file, path, data)
+
+    async def stat(self, path: str) -> FileEntry:
+        """Return kind and size of what a path leads to."""
+        info = await asyncio.to_thread(folders.status, self._root, path)
+        return _file_entry(path, is_dir=stat.S_ISDIR(info.st_mode), size=info.st_size)
+
+    async def list_dir(self, path: str) -> Sequence[FileEntry]:
+        """List a folder by name."""
+
+        def entries() -> list[FileEntry]:
+            return [
+                _file_entry(posixpath.join(path, entry.name), is_dir=entry.is_dir, size=entry.size)
+                for entry in self.scan_dir(path)
+            ]
+
+        return await asyncio.to_thread(entries)
+
+    async def make_dir(self, path: str) -> None:
+        """Make a folder and what is missing above it."""
+
+        def make() -> None:
+            self.access.check_writable(f"make the folder {path!r}")
+            with self._root.locate(path) as place:
+                self.access.check_change(place.path, path)
+                folders.make_folder(place)
+
+        await asyncio.to_thread(make)
+
+    async def remove(self, path: str) -> None:
+        """Remove a file, a link itself, or a folder with everything in it, unless something in it is protected."""
+
+        def remove() -> None:
+            self.access.check_writable(f"remove {path!r}")
+            if self._root.contains_root(path):
+                raise _root_stays(path)
+            with self._root.locate(path, follow_last=False) as place:
+                if place.path == ".":  # reached by '..' or a link
+                    raise _root_stays(path)
+                folders.remove(place, check=lambda real: self.access.check_change(real, path))
+
+        await asyncio.to_thread(remove)
+
+    async def exists(self, path: str) -> bool:
+        """Whether a path leads to a file or folder."""
+        try:
+            await asyncio.to_thread(folders.status, self._root, path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    async def realpath(self, path: str) -> str:
+        """Return where a path really leads; missing names are kept."""
+        if self._root.contains_root(path):
+            return await asyncio.to_thread(os.path.realpath, path)
+        return await asyncio.to_thread(self._root.realpath, path)
+
+    async def run(
+        self,
+        command: WorkspaceCommand,
+        *,
+        shell: bool = False,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        """Run a command that starts in the root, with pydantic-ai's contract; see `process.py`."""
+        self.access.check_writable("run a command")
+        folder = await self.working_dir()
+        merged = {**self._env, **(env or {})}
+        return await run_command(command, folder=folder, shell=shell, env=merged, timeout=timeout)
+
+    def _live_root(self) -> str:
+        os.close(self._root.open_root())
+        return self._root.real
+
+    @contextmanager
+    def _held(self, path: str, *, readable: bool = True) -> Generator[HeldFile]:
+        self.access.check_writable(f"write {path!r}")
+        with self._root.locate(path) as place:
+            self.access.check_change(place.path, path)
+            if not place.exists and path.endswith("/"):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            with folders.made_parents(place) as folder:
+                self._sweep(folder)
+                with hold(folder, place.name, given=path, readable=readable) as held:
+                    yield held
+
+    def _sweep(self, folder: int) -> None:
+        """Remove what killed writers left in a folder, the first time this workspace writes there."""
+        info = os.fstat(folder)
+        if (info.st_dev, info.st_ino) not in self._swept:
+            self._swept.add((info.st_dev, info.st_ino))
+            remove_leftovers(folder)
+
+    def _replace(self, held: HeldFile, data: bytes, *, mode: WriteMode, expected: Version | None) -> Written:
+        created = held.fd is None
+        if mode == "create" and not created:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), held.given)
+        # What is appended to is what was copied, so a change in between must be seen.
+        read = held.version if mode == "append" and expected is None else expected
+        try:
+            note = held.replace(data, append=mode == "append", expected=read)
+        except FileExistsError as error:
+            if mode == "create":
+                raise
+            raise _MadeMeanwhileError from error
+        version = held.version
+        assert version is not None
+        return Written(
+            path=self.relative(held.given), created=created, size=version.size, version=version, note=note.strip()
+        )
+
+
+def _file_entry(path: str, *, is_dir: bool, size: int | None) -> FileEntry:
+    return FileEntry(name=posixpath.basename(path), path=path, is_dir=is_dir, size=None if is_dir else size)
+
+
+def _root_stays(path: str) -> ValueError:
+    return ValueError(f"cannot remove {path!r}: it is the workspace root or a folder above it. Remove what is inside.")

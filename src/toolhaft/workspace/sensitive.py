@@ -1,0 +1,50 @@
+"""Which files are sensitive or protected: one list of patterns for files, searches, commands and guardrails.
+
+A pattern names a file by its last name or names, at any depth and in any case: `*.pem`, `.aws/credentials`.
+`folder/**` is the folder itself and everything below it. `!pattern` takes back what patterns before it matched,
+so the last one that applies decides, as in a `.gitignore`. `*`, `?` and `[abc]` never reach across a slash.
+"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+DEFAULT_SENSITIVE_FILES: tuple[str, ...] = (
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "*.pem",
+    "*.key",
+    "id_*",
+    ".netrc",
+    ".aws/credentials",
+    ".ssh/**",
+)
+DEFAULT_PROTECTED_FILES: tuple[str, ...] = (".git/**",)
+
+
+def matches(relative_path: str, patterns: Sequence[str]) -> str | None:
+    """Return the pattern that makes a path sensitive, or None.
+
+    `relative_path` is the *real* path, relative to the workspace root: a link is judged by what it leads to.
+
+    >>> matches("deploy/.env", DEFAULT_SENSITIVE_FILES)
+    '.env'
+    """
+    names = relative_path.casefold().split("/")
+    hit: str | None = None
+    for pattern in patterns:
+        if _applies(pattern.removeprefix("!"), names):
+            hit = None if pattern.startswith("!") else pattern
+    return hit
+
+
+def _applies(pattern: str, names: list[str]) -> bool:
+    wanted = pattern.casefold().split("/")
+    if wanted[-1] != "**":
+        return _equal(names[-len(wanted) :], wanted)
+    folder = wanted[:-1]
+    return any(_equal(names[start : start + len(folder)], folder) for start in range(len(names)))
+
+
+def _equal(names: list[str], wanted: list[str]) -> bool:
+    return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))

@@ -1,0 +1,116 @@
+"""Hidden files in which new content waits until it is complete.
+
+A temporary file lies in the folder of the file it will replace, under a short name of its own, so that a target with
+a name of 255 bytes works too. Its writer holds an `flock` on it for as long as it lives. One that nobody
+holds was left by a writer that was killed, and whoever gets its lock may remove it.
+"""
+
+import errno
+import fcntl
+import os
+import re
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+_NAME = re.compile(r"\.toolhaft-[0-9a-f]{16}\.tmp")
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(slots=True, eq=False)
+class Temporary:
+    """A temporary file being written: its name in `folder` and an open, locked descriptor."""
+
+    folder: int
+    name: str
+    fd: int
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data`, in as many calls as the system takes for it."""
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self.fd, left) :]
+
+    def copy(self, source: int, size: int) -> None:
+        """Write the first `size` bytes of the descriptor `source`, within the kernel where it can."""
+        done = 0
+        try:
+            while done < size and (copied := os.copy_file_range(source, self.fd, size - done, offset_src=done)):
+                done += copied
+        except (AttributeError, OSError):  # no such call here, or not for these files: what fails below too is real
+            pass
+        while chunk := os.pread(source, min(_CHUNK_BYTES, size - done), done):
+            self.write(chunk)
+            done += len(chunk)
+
+    def flush(self) -> None:
+        """Bring the content to the disk; file systems that report a failed write only at `close` are asked too."""
+        os.fsync(self.fd)
+        os.close(os.dup(self.fd))
+
+    def discard(self) -> None:
+        """Remove what is left under the temporary name and let go of the lock."""
+        with suppress(OSError):
+            os.unlink(self.name, dir_fd=self.folder)
+        close_quietly(self.fd)
+
+
+def close_quietly(fd: int) -> None:
+    """Close a descriptor whose content is safe or given up: an error of `close` has nothing to say any more."""
+    with suppress(OSError):
+        os.close(fd)
+
+
+def make_temporary(folder: int, *, mode: int) -> Temporary:
+    """Make an empty temporary file that no other process can have opened for writing."""
+    while True:
+        name = f".toolhaft-{secrets.token_hex(8)}.tmp"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(name, flags, mode, dir_fd=folder)
+        # Between these two calls a cleaner may have taken it for a leftover.
+        if try_lock(fd) and os.fstat(fd).st_nlink:
+            return Temporary(folder, name, fd)
+        os.close(fd)
+
+
+def try_lock(fd: int) -> bool:
+    """Take the lock of an open file if no other open descriptor of it has it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file name is one that `make_temporary` gives."""
+    return _NAME.fullmatch(name) is not None
+
+
+def remove_leftovers(folder: int) -> None:
+    """Remove the temporary files that killed writers left in a folder; those of living writers stay."""
+    for name in filter(is_temporary, os.listdir(folder)):
+        with suppress(OSError), _opened_for_removal(name, folder) as fd:
+            if try_lock(fd) and is_name_of(fd, name, folder=folder):
+                os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def _opened_for_removal(name: str, folder: int) -> Generator[int]:
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not one of our temporary files", name)
+        yield fd
+    finally:
+        close_quietly(fd)
+
+
+def is_name_of(fd: int, name: str, *, folder: int) -> bool:
+    """Whether `name` in `folder` still means the file that `fd` has open."""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
