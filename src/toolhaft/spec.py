@@ -1,0 +1,231 @@
+"""The card of a tool: what a decorator knows about a function, stamped on it as `__tool_spec__`.
+
+Everybody who deals with tools reads this card and nothing else: registry, pipeline, executor, conformance suite. Its
+schema and its validation are those of the one `pydantic_ai.Tool` that it builds when first asked, so every door takes
+and refuses the same arguments. Importing this module loads the standard library only.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, cast, get_origin
+
+if TYPE_CHECKING:
+    from pydantic_ai import Tool
+
+MARK = "__tool_spec__"
+
+ToolFunction = Callable[..., Awaitable[Any]]
+
+
+class ToolKind(StrEnum):
+    """What a tool may do to the world. All but `read` are sensitive, unless the tool says otherwise."""
+
+    READ = "read"
+    WRITE = "write"
+    SHELL = "shell"
+    NETWORK = "network"
+    MEMORY = "memory"
+    MCP = "mcp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """What is known about one tool. Never changed after decoration; pickles as a reference to its function."""
+
+    function: ToolFunction = field(repr=False)
+    """The decorated function itself."""
+
+    name: str
+    description: str
+    """What the model reads about the tool, to the letter: the prompt's text, else the docstring."""
+
+    kind: ToolKind
+    sensitive: bool
+    """Whether a person should be asked before it runs."""
+
+    prompt_file: Path | None = None
+    timeout_seconds: float | None = None
+    approval: Any = None
+    preview: Any = None
+    idempotent: bool = False
+    """Whether running the same call twice does what running it once does."""
+
+    given_schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The parameters' JSON schema, where the tool was made from one; shown to models as it stands."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the parameters, as pydantic-ai shows it to a model. Copy it before you change it."""
+        return self._tool.function_schema.json_schema
+
+    @cached_property
+    def arguments(self) -> type[Any]:
+        """A pydantic model of the arguments: the tool's own, where it takes a single model, dataclass or TypedDict."""
+        return _arguments_model(self.name, self.function)
+
+    def validate(self, args: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
+        """The arguments (a mapping, or JSON text), checked and converted as pydantic-ai does before a call.
+
+        They are ready to be passed by keyword. Raises pydantic's `ValidationError`.
+        """
+        validator = self._tool.function_schema.validator
+        if isinstance(args, str | bytes):
+            return validator.validate_json(args or "{}")
+        return validator.validate_python(dict(args))
+
+    def pydantic_tool(self) -> Tool[Any]:
+        """A new pydantic-ai `Tool`, yours to change, with `card()` in its metadata under `toolhaft`."""
+        tool = copy.copy(self._tool)
+        tool.metadata = {"toolhaft": self.card()}
+        return tool
+
+    def card(self) -> dict[str, Any]:
+        """What the pipeline must know about the tool, as JSON: it travels in metadata through durable engines."""
+        return {
+            "kind": str(self.kind),
+            "sensitive": self.sensitive,
+            "idempotent": self.idempotent,
+            "timeout_seconds": self.timeout_seconds,
+        }
+
+    @cached_property
+    def _tool(self) -> Tool[Any]:
+        # Here, and not at the top: importing pydantic-ai takes a second, and listing names must not pay it.
+        from pydantic_ai import Tool
+
+        tool: Tool[Any] = Tool(self.function, name=self.name, description=self.description or None)
+        if self.given_schema is not None:
+            tool.function_schema.json_schema = dict(self.given_schema)
+        return tool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tool_spec, (self.function,)
+
+
+def tool_spec(function: Callable[..., Any]) -> ToolSpec:
+    """The card of a decorated function. Raises `TypeError` for anything else."""
+    spec = getattr(function, MARK, None)
+    if not isinstance(spec, ToolSpec):
+        raise TypeError(f"{function!r} is not a tool. Decorate the async function with @base_tool or @file_tool.")
+    if spec.function is not function:
+        raise TypeError(f"{function!r} wraps the tool {spec.name!r}. Let @base_tool or @file_tool be the outermost.")
+    return spec
+
+
+def is_tool(function: object) -> TypeGuard[ToolFunction]:
+    """Whether this is a function that `@base_tool` or `@file_tool` made."""
+    spec = getattr(function, MARK, None)
+    return isinstance(spec, ToolSpec) and spec.function is function
+
+
+class ToolText(str):
+    """A tool's answer: text for the model, and `facts` (JSON) for the program beside it.
+
+    Make it last: `+`, `strip` and f-strings give plain text without the facts. Pickles and copies keep them. Raises
+    `TypeError` for a fact that JSON cannot carry.
+
+    ```python
+    return ToolText(page, truncated=True, shown=200, total=1_000)
+    ```
+    """
+
+    facts: dict[str, Any]
+
+    def __new__(cls, text: str, /, **facts: Any) -> ToolText:
+        for name, fact in facts.items():
+            _refuse_unless_json(fact, name)
+        made = super().__new__(cls, text)
+        made.facts = facts
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _tool_text, (type(self), str.__str__(self), self.facts)
+
+
+def _arguments_model(name: str, function: ToolFunction) -> type[Any]:
+    from pydantic import BaseModel, ConfigDict, Field, create_model
+    from pydantic_ai import RunContext
+
+    hints = function.__annotations__
+    parameters = [
+        parameter
+        for parameter in signature(function).parameters.values()
+        if RunContext not in (hints[parameter.name], get_origin(hints[parameter.name]))
+    ]
+    fields: dict[str, Any] = {}
+    for parameter in parameters:
+        hint, default = hints[parameter.name], parameter.default
+        # A field may not begin with an underscore, nor be called like a method of BaseModel: those go by an alias.
+        safe = parameter.name if not parameter.name.startswith("_") and not hasattr(BaseModel, parameter.name) else None
+        alias = {} if safe else {"alias": parameter.name}
+        made = Field(**alias) if default is parameter.empty else Field(default, **alias)
+        fields[safe or f"parameter_{parameter.name.strip('_')}"] = (hint, made)
+    config = ConfigDict(extra="forbid", protected_namespaces=(), serialize_by_alias=True)
+    return create_model(name, __config__=config, **fields)
+
+
+def _tool_text(kind: type[ToolText], text: str, facts: dict[str, Any]) -> ToolText:
+    return kind(text, **facts)
+
+
+def _refuse_unless_json(value: object, where: str) -> None:
+    if value is None or isinstance(value, str | bool | int | float):
+        return
+    if isinstance(value, dict):
+        for key, item in cast("dict[object, object]", value).items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} of the fact {where!r} is no string. Use strings, as JSON does.")
+            _refuse_unless_json(item, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(cast("list[object]", value)):
+            _refuse_unless_json(item, f"{where}[{index}]")
+    else:
+        raise TypeError(
+            f"the fact {where!r} is a {type(value).__name__}, which JSON cannot carry. Use text, numbers, lists, dicts."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """What a change does to one file, as a unified diff."""
+
+    path: str
+    unified: str
+    is_new_file: bool = False
+    is_deletion: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """How one call ended, for programs: `output` on success, `error` on failure, and the facts."""
+
+    tool_name: str
+    success: bool
+    output: str = ""
+    error: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    truncated: bool = False
+    diff: FileDiff | None = None
+    exit_code: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order, ready for JSON."""
+        names = ("tool_name", "success", "output", "error", "metadata", "truncated", "diff", "exit_code")
+        return {name: _plain(getattr(self, name)) for name in names}
+
+    def to_json(self) -> str:
+        """One JSON object on one line, the fields in their order."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return {name: getattr(value, name) for name in FileDiff.__slots__} if isinstance(value, FileDiff) else value
