@@ -1,1 +1,51 @@
-"""toolhaft: tools for pydantic-ai agents, as plain async functions."""
+"""toolhaft: tools for pydantic-ai agents, as plain async functions.
+
+Everything public is a name of this package and is imported when it is first asked for, so that `import toolhaft`
+alone loads nothing but the standard library. `toolhaft.workspace` is the function; what else that package has is
+imported by name: `from toolhaft.workspace import X`.
+"""
+
+from typing import TYPE_CHECKING
+
+from toolhaft.discovery import lazy_names
+
+if TYPE_CHECKING:
+    from toolhaft.attach import Toolkit as Toolkit
+    from toolhaft.decorators import base_tool as base_tool
+    from toolhaft.decorators import file_tool as file_tool
+    from toolhaft.decorators import tool_from_function as tool_from_function
+    from toolhaft.discovery import discover_directory as discover_directory
+    from toolhaft.discovery import discover_entry_points as discover_entry_points
+    from toolhaft.discovery import discover_package as discover_package
+    from toolhaft.discovery import lazy_tools as lazy_tools
+    from toolhaft.exceptions import FileOperationError as FileOperationError
+    from toolhaft.exceptions import ModelRetry as ModelRetry
+    from toolhaft.exceptions import ToolExecutionError as ToolExecutionError
+    from toolhaft.registry import DuplicateToolError as DuplicateToolError
+    from toolhaft.registry import Registry as Registry
+    from toolhaft.registry import ToolNotFoundError as ToolNotFoundError
+    from toolhaft.spec import FileDiff as FileDiff
+    from toolhaft.spec import ToolKind as ToolKind
+    from toolhaft.spec import ToolResult as ToolResult
+    from toolhaft.spec import ToolSpec as ToolSpec
+    from toolhaft.spec import ToolText as ToolText
+    from toolhaft.spec import tool_spec as tool_spec
+    from toolhaft.workspace import LocalWorkspace as LocalWorkspace
+    from toolhaft.workspace import PathTraversalError as PathTraversalError
+    from toolhaft.workspace import use_workspace as use_workspace
+    from toolhaft.workspace import validate_path as validate_path
+    from toolhaft.workspace import workspace as workspace
+
+__version__ = "0.1.0"
+
+_NAMES_BY_HOME = {
+    "toolhaft.attach": ("Toolkit",),
+    "toolhaft.decorators": ("base_tool", "file_tool", "tool_from_function"),
+    "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
+    "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
+    "toolhaft.registry": ("DuplicateToolError", "Registry", "ToolNotFoundError"),
+    "toolhaft.spec": ("FileDiff", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
+    "toolhaft.workspace": ("LocalWorkspace", "PathTraversalError", "use_workspace", "validate_path", "workspace"),
+}
+
+lazy_names(__name__, {name: home for home, names in _NAMES_BY_HOME.items() for name in names})
