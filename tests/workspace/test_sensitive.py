@@ -1,0 +1,75 @@
+"""Which names the default lists mean."""
+
+import pytest
+
+from toolhaft.workspace.sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES, matches
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        (".env", ".env"),
+        ("deploy/prod/.env", ".env"),
+        (".ENV", ".env"),
+        (".env.local", ".env.*"),
+        ("a/.env.production", ".env.*"),
+        ("tls/server.PEM", "*.pem"),
+        ("server.key", "*.key"),
+        ("id_rsa", "id_*"),
+        ("keys/id_ed25519.pub", "id_*"),
+        (".netrc", ".netrc"),
+        (".aws/credentials", ".aws/credentials"),
+        ("home/.aws/credentials", ".aws/credentials"),
+        (".ssh", ".ssh/**"),
+        (".ssh/config", ".ssh/**"),
+        ("home/.SSH/keys/deep/one", ".ssh/**"),
+        (".ssh/.env.example", ".ssh/**"),
+    ],
+)
+def test_secrets_are_sensitive_at_any_depth_and_in_any_case(path: str, pattern: str) -> None:
+    assert matches(path, DEFAULT_SENSITIVE_FILES) == pattern
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".",
+        ".env.example",
+        "a/.env.example",
+        ".environment",
+        "env",
+        ".env/bin/python",
+        "id_cards/list.txt",
+        "hid_x",
+        "pem",
+        "credentials",
+        ".aws/config",
+        "aws/credentials",
+        "x.aws/credentials",
+        "ssh/config",
+        "key.py",
+        ".sshx/config",
+    ],
+)
+def test_other_names_are_not(path: str) -> None:
+    assert matches(path, DEFAULT_SENSITIVE_FILES) is None
+
+
+@pytest.mark.parametrize("path", [".git", ".git/config", "sub/.git/hooks/pre-commit", ".GIT/HEAD"])
+def test_a_git_folder_is_protected_wherever_it_is(path: str) -> None:
+    assert matches(path, DEFAULT_PROTECTED_FILES) == ".git/**"
+
+
+@pytest.mark.parametrize("path", [".gitignore", ".github/workflows/ci.yml", "git/config"])
+def test_files_about_git_are_not(path: str) -> None:
+    assert matches(path, DEFAULT_PROTECTED_FILES) is None
+
+
+def test_the_last_pattern_that_applies_decides() -> None:
+    assert matches("a.key", ["*.key", "!a.key"]) is None
+    assert matches("a.key", ["!a.key", "*.key"]) == "*.key"
+
+
+def test_a_star_does_not_reach_across_a_slash() -> None:
+    assert matches("a/b/secret", ["a/*/secret"]) == "a/*/secret"
+    assert matches("a/b/c/secret", ["a/*/secret"]) is None
