@@ -76,8 +76,8 @@ def imported(home: str, name: str) -> object:
         raise ImportError(f"importing {home!r} failed: {type(error).__name__}: {error}", name=home) from error
     if value is None or isinstance(value, ModuleType):
         raise ImportError(
-            f"module {home!r} defines no function {name!r}, or is still being imported (a circular import). "
-            f"A tool's file holds a function of the file's name; begin the name of any other file with '_'.",
+            f"module {home!r} defines no {name!r}, or is still being imported (a circular import). Define it there; "
+            "a file of a tools package that holds no function of its own name begins with '_'.",
             name=home,
         )
     return value

@@ -1,0 +1,3 @@
+"""What a shout ends with: the underscore says that this file is no tool."""
+
+MARKS = {"glad": "!", "cross": "?!"}
