@@ -1,0 +1,12 @@
+"""Pure engines that change text: no file is read or written here, and nothing but text goes in and out.
+
+`replace_exact` and `replace_tolerant` change one place of one text; `plan_patch` turns a patch into the changes of all
+its files, or none; `unified_diff` and `edits_diff` show what was changed. What they will not do they refuse with an
+`EditError`, a `ValueError`.
+"""
+
+from toolhaft.editing.diff import UnifiedDiff, edits_diff, unified_diff
+from toolhaft.editing.exact import Edit, Replaced, replace_exact
+from toolhaft.editing.refusal import EditError, Reason
+
+__all__ = ["Edit", "EditError", "Reason", "Replaced", "UnifiedDiff", "edits_diff", "replace_exact", "unified_diff"]
