@@ -100,11 +100,12 @@ def _outcome(row: Row, tree: Tree, act: Operate, refusals: tuple[type[Exception]
     except UnicodeError as error:
         raise AssertionError(f"{row.id}: an encoding error is no clear refusal") from error
     except refusals as error:
-        assert str(error).strip(), f"{row.id}: a refusal without a word"
-        assert SECRET not in str(error)
-        return "refused"
+        seen, outcome = str(error), "refused"
+    else:
+        outcome = "ok"
     assert SECRET not in seen, f"{row.id}: the secret was shown"
-    return "ok"
+    assert seen.strip(), f"{row.id}: {outcome} without a word"
+    return outcome
 
 
 def _targets(row: Row, tree: Tree) -> set[str]:

@@ -158,8 +158,11 @@ class HeldFile:
             raise _changed(self.given)
         os.rename(new.name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
-    def _version_of(self, name: str) -> Version:
-        return Version.of(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
+    def _version_of(self, name: str) -> Version | None:
+        try:
+            return Version.of(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
+        except FileNotFoundError:
+            return None
 
     def _sync_folder(self) -> str:
         try:
