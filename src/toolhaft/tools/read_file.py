@@ -1,0 +1,99 @@
+"""Read a page of a file: numbered lines of a text, an image as an image, of anything else what it is."""
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic_ai import BinaryContent, ModelRetry
+
+from toolhaft.decorators import file_tool
+from toolhaft.spec import ToolText
+from toolhaft.workspace import workspace
+from toolhaft.workspace.pages import MAX_CHARACTERS, Binary, Page, PageError
+from toolhaft.workspace.text import UTF_8
+
+
+@file_tool
+async def read_file(
+    filepath: str, offset: int = 1, limit: int = 2000, column: int = 1
+) -> str | list[str | BinaryContent]:
+    """Return the lines of a text file from `offset` on, each as its number, a tab and the line.
+
+    At most `limit` lines and 60,000 characters; a note in brackets at the end says what was left out and how to get
+    it, and what else is odd. A negative `offset` counts from the end. `column` goes on within a line that is longer
+    than a page. An image comes back as `[text, image]`; any other binary file is described.
+
+    Raises `ModelRetry` where there is no such line (with the true count), and for a folder.
+    """
+    place = workspace()
+    path = place.shown(filepath)
+    try:
+        page = await place.read_page(filepath, offset=offset, limit=limit, column=column)
+    except PageError as error:
+        raise ModelRetry(str(error)) from error
+    except IsADirectoryError as error:
+        raise ModelRetry(f"{path!r} is a folder, not a file. Call list_dir with it to see what is inside.") from error
+    return _binary(path, page) if isinstance(page, Binary) else _text(path, page, offset=offset)
+
+
+def _text(path: str, page: Page, *, offset: int) -> ToolText:
+    notes = " ".join(_notes(path, page, offset=offset))
+    parts = [page.numbered(), f"[{notes}]" if notes else ""]
+    return ToolText(
+        "\n\n".join(part for part in parts if part),
+        path=path,
+        encoding=page.encoding.label,
+        size=page.size,
+        first_line=page.first_line,
+        last_line=page.last_line,
+        total_lines=page.total_lines,
+        truncated=page.truncated,
+        next_offset=page.next_offset,
+        next_column=page.next_column if page.truncated else None,
+        version=_version(page),
+    )
+
+
+def _notes(path: str, page: Page, *, offset: int) -> list[str]:
+    """What the lines alone do not tell, one sentence each; nothing of a page that is the whole of a plain file."""
+    notes: list[str] = []
+    if not page.lines:
+        notes.append(f"{path} is empty ({page.size} bytes).")
+    if page.truncated:
+        notes.append(_what_was_left_out(page))
+    if page.first_line < 0:
+        notes.append("Lines are numbered from the end of the file: -1 is the last one.")
+    if offset < 0 and page.total_lines and page.total_lines < -offset:
+        notes.append(f"The file has only {page.total_lines} lines.")
+    if page.encoding != UTF_8:
+        notes.append(f"Encoding: {page.encoding.label}.")
+    if page.undecoded:
+        notes.append(f"Bytes that are not text in {page.encoding.label} are shown as U+FFFD: {page.undecoded} times.")
+    if page.changed:
+        notes.append("The file changed while it was read; read it again for a consistent view.")
+    return notes
+
+
+def _what_was_left_out(page: Page) -> str:
+    there = f"{page.total_lines}" if page.total_lines is not None else f"at least {page.at_least_lines}"
+    if page.next_column > 1:
+        end = page.next_column - 1
+        shown = f"Characters {page.first_column} to {end} of line {page.first_line} (the file has {there} lines)"
+    else:
+        shown = f"Lines {page.first_line} to {page.last_line} of {there}"
+    why = "limit" if page.stopped == "lines" else f"a page holds {MAX_CHARACTERS} characters"
+    column = f", column={page.next_column}" if page.next_column > 1 else ""
+    return f"{shown} shown ({why}). To go on: offset={page.next_offset}{column}."
+
+
+def _binary(path: str, file: Binary) -> str | list[str | BinaryContent]:
+    facts: dict[str, Any] = {"path": path, "kind": file.kind, "size": file.size, "version": _version(file)}
+    if file.image is not None:
+        shown = ToolText(f"[{path}: {file.kind}, {file.size} bytes]", **facts, truncated=False)
+        return [shown, BinaryContent(data=file.image, media_type=file.kind)]
+    return ToolText(
+        f"[{path} is not text: {file.kind}, {file.size} bytes. Its content is not shown.]", **facts, truncated=True
+    )
+
+
+def _version(of: Page | Binary) -> dict[str, int] | None:
+    return asdict(of.version) if of.version else None
