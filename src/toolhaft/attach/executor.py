@@ -1,0 +1,118 @@
+"""Calls without a model: a name and arguments in, a `ToolResult` out.
+
+The executor drives the leaf toolset through pydantic-ai's own `ToolManager`, so a call from a program, a command line
+or another protocol meets exactly what a call from an agent meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, ModelRetry, RunContext, ToolReturn
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_ai.usage import RunUsage
+from pydantic_ai.workspaces import WorkspaceBackend
+from pydantic_core import to_json
+
+from toolhaft.attach.toolset import GovernedToolset
+from toolhaft.registry import Registry
+from toolhaft.spec import ToolResult
+from toolhaft.workspace import use_workspace
+
+
+class Executor:
+    """Runs the tools of a registry by name. One executor may serve many calls at once.
+
+    ```python
+    result = await Executor(Registry().register_all(), workspace="./repo").execute("read_file", {"filepath": "a.py"})
+    ```
+    """
+
+    def __init__(self, registry: Registry, *, workspace: str | Path | WorkspaceBackend | None = None) -> None:
+        self._registry = registry
+        self._workspace = workspace
+
+    async def execute(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str,
+        *,
+        workspace: str | Path | WorkspaceBackend | None = None,
+        call_id: str | None = None,
+    ) -> ToolResult:
+        """What the tool `name` answers to `args` (a mapping, or JSON text), also when it fails.
+
+        `workspace` is where this call acts; the executor's own if left out. Raises `ToolNotFoundError` for an
+        unknown name; never raises for what a tool does.
+        """
+        tool = self._registry.get(name)
+        place = workspace if workspace is not None else self._workspace
+        with use_workspace(place) if place is not None else nullcontext():
+            return await _result(tool, name, args, call_id)
+
+
+async def _result(
+    tool: Callable[..., Any], name: str, args: Mapping[str, Any] | str, call_id: str | None
+) -> ToolResult:
+    context = RunContext[Any](deps=None, model=TestModel(), usage=RunUsage())
+    call = ToolCallPart(name, args if isinstance(args, str) else dict(args))
+    if call_id is not None:
+        call.tool_call_id = call_id
+    manager = await ToolManager[Any](GovernedToolset([tool])).for_run_step(context)
+    try:
+        return _success(name, await manager.handle_call(call, wrap_validation_errors=False))
+    except ValidationError as error:
+        return _failure(name, f"Invalid arguments: {_mistakes(error)}", retry=True)
+    except ModelRetry as error:
+        return _failure(name, error.message, retry=True)
+    except ToolFailed as error:
+        return _failure(name, error.message)
+    except (ApprovalRequired, CallDeferred) as pause:
+        reason = "needs approval" if isinstance(pause, ApprovalRequired) else "is answered later, outside"
+        return _failure(
+            name, f"The call {reason}; nothing has run.", pending=call.tool_call_id, **dict(pause.metadata or {})
+        )
+
+
+def _success(name: str, answer: ToolReturn[Any]) -> ToolResult:
+    facts: dict[str, Any] = dict(answer.metadata or {})
+    return ToolResult(
+        tool_name=name,
+        success=True,
+        output=_as_text(answer.return_value),
+        truncated=bool(facts.pop("truncated", False)),
+        diff=facts.pop("diff", None),
+        exit_code=facts.pop("exit_code", None),
+        metadata=facts,
+    )
+
+
+def _failure(name: str, message: str, **metadata: Any) -> ToolResult:
+    return ToolResult(tool_name=name, success=False, error=message, metadata=metadata)
+
+
+def _as_text(value: Any) -> str:
+    """The answer in text; parts that are not text are named, not dumped."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, BinaryContent):
+        return f"[{value.media_type}, {len(value.data):,} bytes]"
+    if isinstance(value, list):
+        return "\n".join(_as_text(part) for part in value)  # pyright: ignore[reportUnknownVariableType]
+    return to_json(value).decode()
+
+
+def _mistakes(error: ValidationError) -> str:
+    """Each wrong argument with what is wrong, as a model can mend it."""
+    found = error.errors(include_url=False, include_context=False)
+    return "; ".join(
+        f"{'.'.join(map(str, mistake['loc'])) or 'arguments'}: {mistake['msg']} (got {str(mistake['input'])[:80]!r})"
+        for mistake in found
+    )

@@ -1,0 +1,5 @@
+"""`python -m toolhaft.cli` is `toolhaft`."""
+
+from toolhaft.cli import main
+
+main()

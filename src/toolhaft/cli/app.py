@@ -1,0 +1,75 @@
+"""The commands and their options; what they do stands in the files beside this one."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="toolhaft",
+    help="Tools for pydantic-ai agents: list them, read about them, call them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The folder that tools may touch.")]
+
+
+@app.command("list")
+def list_command(
+    group: Annotated[str, typer.Option(help="Only a group: files, search, commands or all.")] = "all",
+    prompts: Annotated[bool, typer.Option("--prompts", help="Show each tool's prompt file; fail if one is missing.")] = False,
+) -> None:
+    """Print the names of the built-in tools, one a line."""
+    from toolhaft.cli.catalogue import print_names, print_prompts
+
+    raise typer.Exit(print_prompts(group) if prompts else print_names(group))
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A tool's name.")],
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema in OpenAI function form.")] = False,
+) -> None:
+    """Print what a model reads about a tool: its description and parameters."""
+    from toolhaft.cli.catalogue import print_tool
+
+    raise typer.Exit(print_tool(name, schema=schema))
+
+
+@app.command()
+def call(
+    tool: Annotated[str | None, typer.Argument(help="A tool's name.")] = None,
+    args: Annotated[str, typer.Argument(help='Its arguments as JSON, such as \'{"filepath": "a.txt"}\'.')] = "{}",
+    workspace: Workspace = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as one JSON object.")] = False,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help='Read one {"tool", "args", "workspace"} a line, answer one line each.')
+    ] = False,
+) -> None:
+    """Call a tool. Exit status: 0 it succeeded, 1 it failed, 2 it could not be run."""
+    from toolhaft.cli.call import call_lines, call_once
+
+    if stdin:
+        raise typer.Exit(asyncio.run(call_lines(sys.stdin.buffer, sys.stdout, workspace)))
+    if tool is None:
+        typer.echo("No tool named. Give a name and its arguments, or --stdin.", err=True)
+        raise typer.Exit(2)
+    raise typer.Exit(asyncio.run(call_once(tool, args, workspace, as_json=as_json)))
+
+
+@app.command()
+def demo(
+    project: Annotated[Path | None, typer.Argument(help="A project to work on a copy of; toolhaft's own if left out.")] = None,
+) -> None:
+    """Let an agent do a job on a copy of a project, and show every call as it happens.
+
+    Without TOOLHAFT_MODEL the model is a script that answers to what the tools return; with
+    TOOLHAFT_MODEL=provider:name it is that model.
+    """
+    from toolhaft.cli.demo import run_demo
+
+    raise typer.Exit(asyncio.run(run_demo(project)))

@@ -1,0 +1,102 @@
+"""Show a folder as a tree."""
+
+import posixpath
+from collections.abc import Iterator
+
+from pydantic_ai import ModelRetry
+
+from toolhaft.decorators import base_tool
+from toolhaft.searching.tree import Node, Tree, grow
+from toolhaft.spec import ToolKind, ToolText
+from toolhaft.workspace import Files, workspace
+
+# An ignore file longer than this is no ignore file that anybody wrote.
+_MAX_IGNORE_BYTES = 1_000_000
+_MAX_ENTRIES = 10_000
+
+
+@base_tool(kind=ToolKind.READ)
+async def list_dir(
+    directory: str = ".", max_files: int = 100, show_hidden: bool = False, ignore: list[str] | None = None
+) -> str:
+    """Answer a folder as a tree, one entry a line, with sizes; what is left out is counted.
+
+    Folders come first. Hidden entries, and those that ignore files or the patterns of `ignore` name, are left out.
+    At most `max_files` entries (1 to 10,000) are shown, near ones before deep ones.
+
+    Raises `ModelRetry` for a path that is missing or no folder.
+    """
+    if not 1 <= max_files <= _MAX_ENTRIES:
+        raise ModelRetry(f"max_files={max_files} is out of range. Use 1 to {_MAX_ENTRIES:,}.")
+
+    def listed(files: Files) -> Tree:
+        folder = posixpath.normpath(files.relative(directory))
+        return grow(
+            files.scan_dir,
+            lambda path: _content(files, path),
+            folder="" if folder == "." else folder,
+            max_entries=max_files,
+            show_hidden=show_hidden,
+            ignore=ignore or (),
+        )
+
+    try:
+        tree = await workspace().in_thread(listed)
+    except FileNotFoundError as error:
+        raise ModelRetry(f"There is no folder {directory!r}. List the folder above it, or '.'.") from error
+    except NotADirectoryError as error:
+        raise ModelRetry(f"{directory!r} is a file, not a folder. Read it with read_file.") from error
+    return _answer(tree)
+
+
+def _content(files: Files, path: str) -> bytes | None:
+    """The bytes of an ignore file, None where there is none that can be read."""
+    try:
+        with files.open_file(path) as file:
+            return file.read(_MAX_IGNORE_BYTES)
+    except OSError:
+        return None
+
+
+def _answer(tree: Tree) -> ToolText:
+    lines = [f"{tree.root.name or '.'}/", *_lines(tree.root, "  ")]
+    if not tree.root.children and not tree.left_out:
+        lines.append("  (empty)")
+    notes = [f"{_number(tree.files, 'file')}, {_number(tree.folders, 'folder')}"]
+    if tree.is_cut:
+        notes.append("not all: list a folder by itself, or ask for more max_files")
+    for kind, (count, example) in tree.left_out.items():
+        notes.append(f"{count} {kind} left out, such as {example}")
+    text = "\n".join(lines) + f"\n\n[{'; '.join(notes)}]"
+    left_out = {kind: count for kind, (count, _) in tree.left_out.items()}
+    return ToolText(text, files=tree.files, folders=tree.folders, left_out=left_out, truncated=tree.is_cut)
+
+
+def _lines(folder: Node, indent: str) -> Iterator[str]:
+    for node in folder.children:
+        yield indent + _label(node)
+        yield from _lines(node, indent + "  ")
+    if folder.hidden_below:
+        yield f"{indent}... {folder.hidden_below} more"
+
+
+def _label(node: Node) -> str:
+    name = node.name.encode("utf-8", "backslashreplace").decode()
+    label = f"{name}/" if node.is_dir else name
+    if node.size is not None:
+        label += f"  {_size(node.size)}"
+    if node.is_link:
+        label += "  (link)"
+    return f"{label}  ({node.problem})" if node.problem else label
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
