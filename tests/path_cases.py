@@ -194,9 +194,14 @@ def swapping(folder: Path, one: str, other: str) -> Iterator[None]:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def swap() -> None:
-        while not stop.is_set():
-            exchange(one, other, dir_fd=fd)
-            exchange(one, other, dir_fd=fd)
+        swaps = 0
+        while not stop.is_set() or swaps % 2:
+            try:
+                exchange(one, other, dir_fd=fd)
+            except FileNotFoundError:  # one of them was removed: that is what the body may be about
+                swaps = 0
+            else:
+                swaps += 1
 
     thread = threading.Thread(target=swap)
     thread.start()

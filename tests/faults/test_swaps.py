@@ -1,0 +1,127 @@
+"""Names that turn into links to outside while they are used: nothing outside is read, changed, made or removed."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from tests.path_cases import swapping
+from toolhaft.workspace import LocalWorkspace
+
+STRESS = bool(os.environ.get("TOOLHAFT_STRESS"))
+TRIES = 2000 if STRESS else 200
+# Together with as many opens in the tests of `beneath`: 100,000 in a stress run.
+READS_AND_WRITES = 50_000 if STRESS else 5_000
+
+SECRET = "TOP-SECRET"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A workspace `ws` with a file and a folder, each beside a link to its like in `out`."""
+    for folder in ("ws/d", "out"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("ws/a.txt", "ws/d/a.txt"):
+        (tmp_path / name).write_text("inside")
+    (tmp_path / "out" / "a.txt").write_text(SECRET)
+    (tmp_path / "ws" / "evil.txt").symlink_to("../out/a.txt")
+    (tmp_path / "ws" / "evil").symlink_to(tmp_path / "out")
+    return tmp_path
+
+
+def read(workspace: LocalWorkspace, path: str) -> None:
+    with workspace.open_file(path) as file:
+        assert SECRET.encode() not in file.read()
+
+
+def write(workspace: LocalWorkspace, path: str) -> None:
+    workspace.replace_file(path, b"mine")
+
+
+def create(workspace: LocalWorkspace, path: str) -> None:
+    workspace.replace_file(f"{path}.{os.urandom(4).hex()}", b"mine", mode="create")
+
+
+def change(workspace: LocalWorkspace, path: str) -> None:
+    with workspace.locked(path) as held:
+        assert SECRET.encode() not in held.read()
+        held.replace(b"mine", expected=held.version)
+
+
+def remove(workspace: LocalWorkspace, path: str) -> None:
+    asyncio.run(workspace.remove(path))
+    workspace.replace_file(path, b"back", mode="create")
+
+
+def make_folder(workspace: LocalWorkspace, path: str) -> None:
+    asyncio.run(workspace.make_dir(f"{path}-{os.urandom(4).hex()}/x"))
+
+
+def list_folder(workspace: LocalWorkspace, path: str) -> None:
+    assert "outside.txt" not in [entry.name for entry in workspace.scan_dir(os.path.dirname(path) or ".")]
+
+
+@pytest.mark.parametrize("path", ["a.txt", "d/a.txt"])
+@pytest.mark.parametrize("operate", [read, write, create, change, remove, make_folder, list_folder])
+def test_a_swapped_file_or_folder_leads_nothing_out(
+    base: Path, resolver: str, operate: Callable[[LocalWorkspace, str], None], path: str
+) -> None:
+    pair = ("a.txt", "evil.txt") if path == "a.txt" else ("d", "evil")
+    (base / "out" / "outside.txt").write_text(SECRET)
+    workspace = LocalWorkspace(base / "ws")
+
+    with swapping(base / "ws", *pair):
+        for _ in range(TRIES):
+            try:
+                operate(workspace, path)
+            except OSError:  # refused, gone, or changed under our hands: all of them are fine
+                continue
+
+    assert sorted(os.listdir(base / "out")) == ["a.txt", "outside.txt"]
+    assert (base / "out" / "a.txt").read_text() == SECRET
+
+
+ATTACKER = """
+import os, sys
+from toolhaft.workspace.kernel import exchange
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+print("swapping", flush=True)
+while True:
+    exchange("d", "evil", dir_fd=fd)
+    exchange("a.txt", "evil.txt", dir_fd=fd)
+"""
+
+
+@pytest.fixture
+def attacker(base: Path) -> Generator[None]:
+    process = subprocess.Popen([sys.executable, "-c", ATTACKER, str(base / "ws")], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "swapping\n"
+    yield
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+def test_an_attacker_gets_nothing_out_of_thousands_of_reads_and_writes(
+    base: Path, resolver: str, attacker: None
+) -> None:
+    workspace = LocalWorkspace(base / "ws")
+    done = 0
+
+    for number in range(READS_AND_WRITES // 2):
+        operate = write if number % 5 == 0 else read
+        try:
+            operate(workspace, ("a.txt", "d/a.txt")[number % 2])
+        except OSError:
+            continue
+        done += 1
+
+    assert done > 50
+    assert os.listdir(base / "out") == ["a.txt"]
+    assert (base / "out" / "a.txt").read_text() == SECRET
