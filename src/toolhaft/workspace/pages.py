@@ -112,33 +112,34 @@ def read_page(
     encoding = detect(sample, complete=size == len(sample))
     if encoding is None:
         return _binary(source, sample, size, version)
-    key = (status.st_dev, version) if status else None
-    known = index.get(key) if index else Checkpoints()
-    if size <= _COUNTED_BYTES and known.total_lines is None:
-        _, known = seek_line(source, sys.maxsize, encoding, known=known)
-    start, first_line, known = _locate(source, offset, encoding, known=known, size=size, name=name)
+    known = index.get(_key(status)) if index and status else Checkpoints()
+    if offset < 0:  # for the lines' true numbers
+        known = _counted(source, encoding, known=known, size=size)
+    start, first_line, known = _locate(source, offset, encoding, known=known, size=size)
+    if index and status and size > _COUNTED_BYTES and not _changed(file, status):
+        index.put(_key(status), known, changed_ns=status.st_mtime_ns)
+    if start is None:
+        raise _past_end(offset, known.total_lines or 0, name)
     window = _Window(source, start, encoding, blind=sample.isascii())
     window.skip_to(column, f"line {first_line} of {name!r}")
     lines, stopped, cut = window.take(limit, max_characters)
-    after = _status(file)
-    changed = bool(status and after and Version.of(after) != version)
-    if index and status and not changed and size > _COUNTED_BYTES:
-        index.put(key, known, changed_ns=status.st_mtime_ns)
-    next_offset = None if stopped == "end" else first_line + len(lines) - cut
+    if stopped != "end":
+        known = _counted(source, encoding, known=known, size=size)
+    behind = first_line + len(lines)
     return Page(
         lines=tuple(lines),
         first_line=first_line,
         first_column=column,
-        total_lines=_total(first_line, lines, stopped, known),
-        at_least_lines=max(known.at_least_lines, first_line + len(lines) - (stopped == "end" or cut)),
+        total_lines=behind - 1 if stopped == "end" and first_line > 0 else known.total_lines,
+        at_least_lines=max(known.at_least_lines, behind - (stopped == "end" or cut)),
         stopped=stopped,
-        next_offset=next_offset,
+        next_offset=None if stopped == "end" else behind - cut,
         next_column=column + len(lines[0]) if cut else 1,
         encoding=window.encoding,
         undecoded=sum(line.count("\ufffd") for line in lines) if window.damaged else 0,
         size=size,
         version=version,
-        changed=changed,
+        changed=status is not None and _changed(file, status),
     )
 
 
@@ -174,23 +175,27 @@ class _Window:
 
     def take(self, limit: int, max_characters: int) -> tuple[list[str], Literal["end", "lines", "characters"], bool]:
         """Return whole lines, what ended them, and whether the only line had to be cut."""
+        limit = min(limit, max_characters + 1)
         while len(self._text) <= max_characters and self._text.count("\n") < limit and not self._ended:
             self._read()
-        text, lines, at = self._text, list[str](), 0
-        while at < len(text):
-            if len(lines) == limit:
-                return lines, "lines", False
-            end = text.find("\n", at)
-            stop = end if end >= 0 else len(text)
-            if stop > max_characters:
-                return (lines, "characters", False) if lines else ([text[:max_characters]], "characters", True)
-            lines.append(text[at:stop].removesuffix("\r") if end >= 0 else text[at:stop])
-            at = stop + 1
-        while not self._ended and len(self._text) == len(text):
+        # A line fits when its LF is at most one character behind the page.
+        page = self._text[: max_characters + 1]
+        *lines, rest = page.split("\n", limit)
+        if "\r\n" in page:
+            lines = [line.removesuffix("\r") for line in lines]
+        if len(lines) < limit and self._ended and len(self._text) <= max_characters:
+            return ([*lines, rest] if rest else lines), "end", False
+        if not lines:
+            return [rest[:max_characters]], "characters", True
+        if rest or self._goes_on(len(page)):
+            return lines, "lines" if len(lines) == limit else "characters", False
+        return lines, "end", False
+
+    def _goes_on(self, length: int) -> bool:
+        """Whether there is text behind the first `length` characters."""
+        while len(self._text) <= length and not self._ended:
             self._read()
-        if len(self._text) == len(text):
-            return lines, "end", False
-        return lines, "lines" if len(lines) == limit else "characters", False
+        return len(self._text) > length
 
     def _read(self) -> None:
         data = read_at(self._file, self._at, _BLOCK_BYTES)
@@ -233,6 +238,14 @@ def _status(file: BinaryIO) -> os.stat_result | None:
         return None
 
 
+def _changed(file: BinaryIO, status: os.stat_result) -> bool:
+    return Version.of(os.fstat(file.fileno())) != Version.of(status)
+
+
+def _key(status: os.stat_result) -> tuple[int, Version]:
+    return status.st_dev, Version.of(status)
+
+
 def _source(file: BinaryIO, sample: bytes, status: os.stat_result | None, name: str) -> tuple[BinaryIO, int]:
     """Return the file, or what is in memory of it already where that is all, and its size."""
     if len(sample) < SAMPLE_BYTES:
@@ -246,15 +259,22 @@ def _source(file: BinaryIO, sample: bytes, status: os.stat_result | None, name: 
     return BytesIO(content), len(content)
 
 
+def _counted(file: BinaryIO, encoding: Encoding, *, known: Checkpoints, size: int) -> Checkpoints:
+    """Count the lines of a file where that costs next to nothing."""
+    if size > _COUNTED_BYTES or known.total_lines is not None:
+        return known
+    return seek_line(file, sys.maxsize, encoding, known=known)[1]
+
+
 def _locate(
-    file: BinaryIO, offset: int, encoding: Encoding, *, known: Checkpoints, size: int, name: str
-) -> tuple[int, int, Checkpoints]:
-    """Return the byte at which a page begins, the number of that line, and what is known of the file's lines."""
-    if offset > 0:
+    file: BinaryIO, offset: int, encoding: Encoding, *, known: Checkpoints, size: int
+) -> tuple[int | None, int, Checkpoints]:
+    """Return where a page begins (None: past the end), the number of that line, and what is known of the lines."""
+    if offset == 1:
+        return len(encoding.bom), 1, known
+    if offset > 1:
         start, known = seek_line(file, offset, encoding, known=known)
-        if start is None and offset > 1:
-            raise _past_end(offset, known.total_lines or 0, name)
-        return start or len(encoding.bom), offset, known
+        return start, offset, known
     start, count = seek_tail(file, -offset, encoding, end=size)
     if start == len(encoding.bom):
         return start, 1, known
@@ -268,12 +288,6 @@ def _past_end(offset: int, total: int, name: str) -> PageError:
         f"offset={offset} is past the end of {name!r} ({total} lines). "
         f"Use 1 to {total}, or a negative offset to count from the end."
     )
-
-
-def _total(first_line: int, lines: list[str], stopped: str, known: Checkpoints) -> int | None:
-    if stopped == "end" and first_line > 0:
-        return first_line + len(lines) - 1
-    return known.total_lines
 
 
 def _binary(file: BinaryIO, sample: bytes, size: int, version: Version | None) -> Binary:

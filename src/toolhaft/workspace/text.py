@@ -16,6 +16,8 @@ import unicodedata
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .magic import kind_of
+
 # How much of a file's beginning is looked at.
 SAMPLE_BYTES = 65_536
 
@@ -84,6 +86,7 @@ _SHAPED = re.compile(
     rb"|(?:[\xe0-\xef][\x80-\xbf]|[\xf0-\xf7][\x80-\xbf]{1,2})\Z"
 )
 _LONE_LF = re.compile(r"(?<!\r)\n")
+_NOT_ASCII_TEXT = re.compile(rb"[^\x00\t\n\r\f\x20-\x7e]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 # Control characters that no text in a legacy encoding has. (0x1A ends a DOS file, 0x1B begins a colour.)
 _CONTROLS = re.compile(rb"[\x00-\x07\x0e-\x19\x1c-\x1f]")
@@ -103,7 +106,7 @@ def detect(sample: bytes, *, complete: bool = True) -> Encoding | None:
     if _decodes(sample, "utf-8", complete=complete) and b"\0" not in sample:
         return UTF_8
     if b"\0" in sample:
-        return _by_zeros(sample, complete=complete)
+        return None if kind_of(sample) else _by_zeros(sample, complete=complete)
     return _damaged_utf8(sample) or _declared(sample, complete=complete) or _guessed(sample, complete=complete)
 
 
@@ -115,10 +118,8 @@ def decode(data: bytes) -> tuple[str, Encoding]:
     encoding = detect(data[:SAMPLE_BYTES], complete=len(data) <= SAMPLE_BYTES)
     if encoding is None:
         raise NotTextError("the file is not text but binary, so its text cannot be changed.")
-    if encoding == UTF_8 and data[:SAMPLE_BYTES].isascii() and not _decodes(data, "utf-8"):
-        encoding = detect(data) or UTF_8
     try:
-        text = data[len(encoding.bom) :].decode(encoding.codec)
+        text, encoding = _decode_whole(data, encoding)
         exact = encode(text, encoding) == data
     except UnicodeError as error:
         raise NotTextError(
@@ -197,6 +198,18 @@ def _decodes(sample: bytes, codec: str, *, complete: bool = True) -> bool:
     return True
 
 
+def _decode_whole(data: bytes, encoding: Encoding) -> tuple[str, Encoding]:
+    try:
+        return data[len(encoding.bom) :].decode(encoding.codec), encoding
+    except UnicodeDecodeError as error:
+        # The sample was ASCII, which says nothing about what the other characters are encoded in.
+        sample = data[error.start : error.start + SAMPLE_BYTES]
+        found = detect(sample, complete=False) if encoding == UTF_8 and data[: error.start].isascii() else None
+        if found is None or found == UTF_8:
+            raise
+        return data.decode(found.codec), found
+
+
 def _marked(sample: bytes) -> Encoding | None:
     for bom, codec in _BOMS.items():
         if sample.startswith(bom) and (codec != "utf-32-le" or _decodes(sample[: len(sample) & ~3], codec)):
@@ -205,17 +218,19 @@ def _marked(sample: bytes) -> Encoding | None:
 
 
 def _by_zeros(sample: bytes, *, complete: bool) -> Encoding | None:
-    """UTF-16 or UTF-32 without a mark: the zeros are all on one side of the code units, and what comes out is text."""
+    """UTF-16 or UTF-32 without a mark: what comes out is text, and most zeros are where small characters have them."""
+    found: dict[str, int] = {}
+    # ASCII with a few zeros in it would pass for Chinese; as UTF-16 it has a zero in every unit.
+    ascii_only = not _NOT_ASCII_TEXT.search(sample)
     for codec in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"):
         unit = _UNICODE[codec]
-        whole = len(sample) - len(sample) % unit
-        high = unit - 1 if codec.endswith("le") else 0
-        low = unit - 1 - high
-        if (complete and whole != len(sample)) or b"\0" not in sample[high::unit]:
-            continue
-        if (unit == 4 or b"\0" not in sample[low::unit]) and _is_plain(sample[:whole], codec, complete=complete):
-            return Encoding(codec=codec, source="zeros")
-    return None
+        # The byte that is zero in characters below U+0100, in UTF-32 the one that is zero below U+10000.
+        high = sample[(unit - 1 if unit == 2 else 2) if codec.endswith("le") else unit // 2 - 1 :: unit]
+        zeros = high.count(0)
+        needed = len(high) / 2 if unit == 4 or ascii_only else 1
+        if zeros >= needed and _is_plain(sample, codec, complete=complete):
+            found[codec] = zeros
+    return Encoding(codec=max(found, key=found.__getitem__), source="zeros") if found else None
 
 
 def _is_plain(sample: bytes, codec: str, *, complete: bool) -> bool:
