@@ -7,6 +7,21 @@ its files, or none; `unified_diff` and `edits_diff` show what was changed. What 
 
 from toolhaft.editing.diff import UnifiedDiff, edits_diff, unified_diff
 from toolhaft.editing.exact import Edit, Replaced, replace_exact
+from toolhaft.editing.patch_model import PatchError, PatchProblem
+from toolhaft.editing.patch_plan import FileChange, plan_patch
 from toolhaft.editing.refusal import EditError, Reason
 
-__all__ = ["Edit", "EditError", "Reason", "Replaced", "UnifiedDiff", "edits_diff", "replace_exact", "unified_diff"]
+__all__ = [
+    "Edit",
+    "EditError",
+    "FileChange",
+    "PatchError",
+    "PatchProblem",
+    "Reason",
+    "Replaced",
+    "UnifiedDiff",
+    "edits_diff",
+    "plan_patch",
+    "replace_exact",
+    "unified_diff",
+]

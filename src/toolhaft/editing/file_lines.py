@@ -1,0 +1,52 @@
+"""A file as a list of lines, for hunks to be placed in: looked up by content, put together again as it was."""
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["FileLines"]
+
+
+class FileLines:
+    r"""A file's lines without their LF: `raw` with each CR, `bare` without.
+
+    `terminated` says whether a newline ends the last line. A last line that has none is lent the CR that it would have,
+    were another line to follow it (`lent_cr`).
+    """
+
+    def __init__(self, text: str) -> None:
+        self.raw = text.split("\n")
+        self.terminated = self.raw[-1] == ""
+        self.lent_cr = False
+        if self.terminated:
+            self.raw.pop()
+        elif len(self.raw) > 1 and self.raw[-2].endswith("\r"):
+            self.raw[-1] += "\r"
+            self.lent_cr = True
+        self.bare = [line.removesuffix("\r") for line in self.raw] if "\r" in text else self.raw
+        if self.raw and not self.terminated and not self.lent_cr:
+            self.bare[-1] = self.raw[-1]  # a CR that no LF follows is no part of a line end
+        self._places: dict[str, list[int]] = {}
+
+    def index(self, wanted: Iterable[str]) -> None:
+        """Look up in one pass where each of the `wanted` bare lines stands; done once."""
+        if self._places:
+            return
+        places: dict[str, list[int]] = {line: [] for line in wanted}
+        for at, line in enumerate(self.bare):
+            if line in places:
+                places[line].append(at)
+        self._places = places
+
+    def starts(self, block: Sequence[str]) -> list[int]:
+        """Where the indexed lines `block` could begin, in rising order: wherever the rarest of them stands."""
+        rarest = min(range(len(block)), key=lambda at: len(self._places[block[at]]))
+        return [at - rarest for at in self._places[block[rarest]]]
+
+    def find(self, block: Sequence[str]) -> int | None:
+        """The first line at which the bare lines of `block` stand, without the index."""
+        longest = max(range(len(block)), key=lambda at: len(block[at]), default=0)
+        for at, line in enumerate(self.bare):
+            if block and line == block[longest] and at >= longest:
+                start = at - longest
+                if self.bare[start : start + len(block)] == block:
+                    return start
+        return None

@@ -1,0 +1,152 @@
+"""Applies the hunks of one file to its text: all of them, or none.
+
+Every hunk is placed on the text as it was before, then the order is checked: hunks may share context, but none may lie
+on lines that another changes. Lines that stay are taken from the file, never from the patch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolhaft.editing.file_lines import FileLines
+from toolhaft.editing.patch_model import Hunk, PatchError, PatchProblem
+from toolhaft.editing.patch_place import Unplaced, is_literal, place_hunk
+from toolhaft.editing.refusal import Reason
+
+__all__ = ["PlacedHunk", "apply_hunks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedHunk:
+    """Where a hunk was applied: the 1-based `line` of the text before, and how far that is from where it claimed."""
+
+    number: int
+    line: int
+    offset: int
+    added: int
+    removed: int
+
+
+def apply_hunks(
+    text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool = False
+) -> tuple[str, tuple[PlacedHunk, ...]]:
+    """`text` with all `hunks` applied, and where; raises `PatchError` with a problem for every hunk that has no place.
+
+    `in_order`: a hunk without a line number is looked for behind the one before it.
+    """
+    lines = FileLines(text)
+    problems: list[PatchProblem] = []
+    placed: list[tuple[Hunk, int]] = []
+    behind = 0
+    for hunk in hunks:
+        try:
+            start = place_hunk(lines, hunk, hunks, behind=behind if in_order else None)
+            _check_order(placed, hunk, start)
+        except Unplaced as unplaced:
+            problems.append(unplaced.problem(path, hunk))
+        else:
+            placed.append((hunk, start))
+            behind = start + _changed_range(hunk)[1]
+    if problems:
+        raise PatchError(*problems)
+    return _joined(lines, _spliced(lines, placed), placed), tuple(_report(*where) for where in placed)
+
+
+def _changed_range(hunk: Hunk) -> tuple[int, int]:
+    """From which to which of its old lines a hunk changes something (half open; an insertion is empty)."""
+    at, last = 0, 0
+    first: int | None = None
+    for mark, _ in hunk.body:
+        if mark != " ":
+            first = at if first is None else first
+            last = at + (mark == "-")
+        at += mark != "+"
+    return first or 0, last
+
+
+def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> None:
+    if not placed:
+        return
+    before, at = placed[-1]
+    first, behind = (at + offset for offset in _changed_range(before))
+    if start >= behind:
+        return
+    end = start + len(hunk.old)
+    problem = "out of order: it lies before" if end <= first else "overlapping: it lies on lines that are changed by"
+    raise Unplaced(
+        Reason.CONFLICT,
+        f"it is {problem} hunk {before.number} (line {at + 1:,}; this one fits on line {start + 1:,}). "
+        "Send hunks from top to bottom, joined to one where they touch.",
+    )
+
+
+def _spliced(lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> list[str]:
+    raw: list[str] = []
+    copied = 0
+    for hunk, start in placed:
+        first, last = _changed_range(hunk)
+        raw += lines.raw[copied : start + first]
+        raw += _new_lines(lines, hunk, start, first, last)
+        copied = start + last
+    return raw + lines.raw[copied:]
+
+
+def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) -> list[str]:
+    """What stands in the place of the old lines `first:last` of the hunk."""
+    literal = not lines.raw or is_literal(lines, hunk, start)
+    made: list[str] = []
+    at = 0
+    added: list[str] = []
+    removed: list[str] = []
+    for mark, line in [*hunk.body, (" ", "")]:
+        if mark == "+":
+            added.append(line)
+        elif mark == "-":
+            removed.append(lines.raw[start + at])
+            at += 1
+        else:
+            made += added if literal else _with_line_ends(lines, added, removed, start + at)
+            added, removed = [], []
+            if first <= at < last:
+                made.append(lines.raw[start + at])
+            at += 1
+    return made
+
+
+def _with_line_ends(lines: FileLines, added: Sequence[str], removed: Sequence[str], behind: int) -> list[str]:
+    """The added lines, each ending as the line it replaces, or else as the one before it, or behind it."""
+    around = lines.raw[behind - 1] if behind else lines.raw[0]
+    ends = [line.endswith("\r") for line in removed] or [around.endswith("\r")]
+    return [line.removesuffix("\r") + "\r" * ends[min(number, len(ends) - 1)] for number, line in enumerate(added)]
+
+
+def _joined(lines: FileLines, raw: list[str], placed: Sequence[tuple[Hunk, int]]) -> str:
+    if not raw:
+        return ""
+    if _terminated(lines, placed):
+        return "\n".join(raw) + "\n"
+    hunk, start = placed[-1]
+    keeps_its_last = start + _changed_range(hunk)[1] < len(lines.raw)
+    says_its_last = hunk.new_unterminated and is_literal(lines, hunk, start)
+    if lines.lent_cr if keeps_its_last else not says_its_last:
+        raw[-1] = raw[-1].removesuffix("\r")  # it was the CR of a line end that is no longer there
+    return "\n".join(raw)
+
+
+def _terminated(lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> bool:
+    """Whether a newline ends the new text: as before, unless the patch says otherwise."""
+    for hunk, _ in placed:
+        if hunk.new_unterminated:
+            return False
+        if hunk.old_unterminated:
+            return True
+    return lines.terminated
+
+
+def _report(hunk: Hunk, start: int) -> PlacedHunk:
+    return PlacedHunk(
+        number=hunk.number,
+        line=start + 1,
+        offset=0 if hunk.old_start is None else start - max(hunk.old_start - 1, 0),
+        added=sum(mark == "+" for mark, _ in hunk.body),
+        removed=sum(mark == "-" for mark, _ in hunk.body),
+    )
