@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 ROUNDS = 7 if os.environ.get("TOOLHAFT_STRESS") else 3
 
 EVERYTHING_AN_AGENT_NEEDS = (
-    "from toolhaft.attach import Toolkit; from toolhaft.tools import list_dir, read_file, submit, write_file; "
+    "from toolhaft import Toolkit; from toolhaft.tools import list_dir, read_file, submit, write_file; "
     "from toolhaft import base_tool, file_tool"
 )
 
@@ -84,7 +84,7 @@ def test_everything_an_agent_needs_costs_little_beside_pydantic_ai() -> None:
     [
         "import toolhaft.tools.read_file",
         "from toolhaft.tools.read_file import read_file",
-        "from toolhaft.attach import Toolkit",
+        "from toolhaft import Toolkit",
     ],
 )
 def test_a_built_in_name_is_the_function_in_whatever_order_modules_are_imported(first: str) -> None:

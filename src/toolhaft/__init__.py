@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolhaft.discovery import lazy_names
 
 if TYPE_CHECKING:
-    from toolhaft.attach import Toolkit as Toolkit
+    from toolhaft.attach.toolkit import Toolkit as Toolkit
     from toolhaft.decorators import base_tool as base_tool
     from toolhaft.decorators import file_tool as file_tool
     from toolhaft.decorators import tool_from_function as tool_from_function
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES_BY_HOME = {
-    "toolhaft.attach": ("Toolkit",),
+    "toolhaft.attach.toolkit": ("Toolkit",),
     "toolhaft.decorators": ("base_tool", "file_tool", "tool_from_function"),
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),

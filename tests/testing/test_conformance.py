@@ -4,9 +4,10 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field
 from pydantic_ai import BinaryContent, RunContext, ToolReturn
 
 from toolhaft.decorators import base_tool, file_tool
@@ -18,7 +19,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 FAULTS = {
     "answers_anything": ("returns", "is not annotated. Write `-> str`"),
-    "answers_data": ("returns", "it returns dict"),
+    "answers_data": ("returns", r"it returns dict\[str, int\]"),
     "blocks": ("async", "it is not async"),
     "curt": ("described", "'Says it.' is too short"),
     "disagrees": ("loads", "message"),
@@ -31,6 +32,7 @@ FAULTS = {
     "no_prompt": ("prompt", "Write prompts/no_prompt_prompt.xml"),
     "not_async": ("loads", "async"),
     "path_filepath": ("filepath", "Write `filepath: str`"),
+    "takes_a_function": ("schema", "no schema can be made of its parameters: PydanticInvalidForJsonSchema"),
     "undecorated": ("decorated", "Put @base_tool or @file_tool on it"),
     "undescribed": ("parameters", "'text' has no description"),
 }
@@ -92,6 +94,17 @@ class TestPackages:
         assert tool_spec(shout).description == "Say a text in capitals. Use it for what must not be overheard."
 
 
+PROMPT = (
+    "<tool_prompt><description>Say the text again, as it was given.</description><parameters>"
+    '<parameter name="{name}"><description>What to say.</description></parameter></parameters></tool_prompt>'
+)
+
+
+def told(tool: Any, rule: str) -> str:
+    """What is said of a tool under a rule."""
+    return " ".join(problem.message for problem in problems(tool) if problem.rule == rule)
+
+
 def rules(tool: Any) -> list[str]:
     """The rules that a tool breaks, but for the two that no tool inside a test can keep."""
     return [problem.rule for problem in problems(tool) if problem.rule not in ("named", "prompt")]
@@ -109,6 +122,7 @@ class TestProblems:
             list[str | BinaryContent],
             str | list[str | BinaryContent],
             BinaryContent,
+            Annotated[str, Field(description="what was said")],
             ToolReturn[str],
         ],
     )
@@ -142,6 +156,40 @@ class TestProblems:
 
         assert rules(reads) == []
         assert rules(patches) == []
+
+    def test_filepath_is_text_also_with_something_said_about_it(self) -> None:
+        @base_tool
+        async def reads(filepath: Annotated[str, Field(description="where it is")]) -> str:
+            """Say the path again, as it was given."""
+            return filepath
+
+        assert rules(reads) == []
+
+    def test_a_prompt_that_was_edited_after_the_tool_was_decorated_is_read_anew(self, tmp_path: Path) -> None:
+        file = tmp_path / "echo_prompt.xml"
+        file.write_text(PROMPT.format(name="text"))
+
+        @base_tool(prompt=file)
+        async def echo(text: str) -> str:
+            return text
+
+        assert [one for one in problems(echo) if one.rule == "prompt"] == []
+
+        file.write_text(PROMPT.format(name="message"))
+        assert f"{file} describes a parameter 'message'" in told(echo, "prompt")
+
+        file.unlink()
+        assert "cannot be read" in told(echo, "prompt")
+
+    def test_a_prompt_of_another_name_is_a_problem(self, tmp_path: Path) -> None:
+        file = tmp_path / "other_prompt.xml"
+        file.write_text(PROMPT.format(name="text"))
+
+        @base_tool(prompt=file)
+        async def echo(text: str) -> str:
+            return text
+
+        assert "its prompt is 'other_prompt.xml'. Name the file 'echo_prompt.xml'." in told(echo, "named")
 
     def test_a_tool_without_parameters_is_right(self) -> None:
         @base_tool

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from toolhaft.discovery import discover_package
 from toolhaft.spec import is_tool
-from toolhaft.testing.rules import Problem, Rule, problems
+from toolhaft.testing.rules import Problem, Rule, cause, problems
 
 __all__ = ["Problem", "ToolConformance", "package_problems", "problems"]
 
@@ -31,8 +31,7 @@ def _module_problems(package: str, name: str) -> Iterator[Problem]:
     try:
         module = import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is this module's problem
-        cause = f"{type(error).__name__}: {error}"
-        yield Problem(tool=name, rule="loads", message=f"its file cannot be imported: {cause}. Repair the file.")
+        yield Problem(tool=name, rule="loads", message=f"its file cannot be imported: {cause(error)} Repair the file.")
         return
     found = [value for value in dict.fromkeys(_functions(module)) if _ought_to_be_a_tool(value, name)]
     for function in found:

@@ -10,10 +10,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
+from toolhaft.arguments import documented, evaluated_signature, model_parameters
+from toolhaft.exceptions import ToolDefinitionError
+from toolhaft.prompts import load_prompt
 from toolhaft.spec import ToolFunction, is_tool, tool_spec
-from toolhaft.testing.annotations import is_context, is_text
+from toolhaft.testing.annotations import is_text, without_annotated
 
 Rule = Literal[
     "loads",
@@ -58,6 +61,11 @@ def problems(tool: Callable[..., Any]) -> list[Problem]:
     return [Problem(tool=name, rule=rule, message=text) for rule, check in _CHECKS.items() for text in check(tool)]
 
 
+def cause(error: BaseException) -> str:
+    """What was raised, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def _no_tool(function: Callable[..., Any]) -> Problem:
     name = getattr(function, "__name__", repr(function))
     if not inspect.iscoroutinefunction(function):
@@ -86,7 +94,12 @@ def _check_named(tool: ToolFunction) -> Iterator[str]:
 
 def _check_prompt(tool: ToolFunction) -> Iterator[str]:
     spec = tool_spec(tool)
-    if spec.given_schema is None and spec.prompt_file is None:
+    if spec.prompt_file is not None:
+        try:  # what the next process would do, with the file as it is now
+            documented(spec.name, evaluated_signature(inspect.unwrap(tool), spec.name), load_prompt(spec.prompt_file))
+        except ToolDefinitionError as error:
+            yield f"its prompt does not fit it (any more): {error}"
+    elif spec.given_schema is None:
         yield (
             "it has no prompt, so the model reads a docstring that was written for people. "
             f"Write prompts/{spec.name}_prompt.xml in the folder of its package."
@@ -103,7 +116,7 @@ def _check_schema(tool: ToolFunction) -> Iterator[str]:
     try:
         _ = tool_spec(tool).schema
     except Exception as error:  # noqa: BLE001 - a type of the author's may raise anything when its schema is asked for
-        yield f"no schema can be made of its parameters: {type(error).__name__}: {error}. Use types that JSON has."
+        yield f"no schema can be made of its parameters: {cause(error)}. Use types that JSON has."
 
 
 def _check_parameters(tool: ToolFunction) -> Iterator[str]:
@@ -122,25 +135,25 @@ def _is_told(tool: ToolFunction) -> bool:
 
 
 def _check_filepath(tool: ToolFunction) -> Iterator[str]:
-    hints = get_type_hints(tool)
-    own = [one for one in inspect.signature(tool).parameters.values() if not is_context(hints.get(one.name))]
+    own = model_parameters(evaluated_signature(tool, tool_spec(tool).name))
     filepath = next((one for one in own if one.name == "filepath" and one.default is one.empty), None)
     if filepath is None:
         return
     if own[0] is not filepath:
         yield "its parameter 'filepath' is not the first. Put it first, after a RunContext if there is one."
-    if hints.get("filepath") is not str:
-        yield f"its 'filepath' is annotated {hints.get('filepath')!r}, and a model sends text. Write `filepath: str`."
+    hint = without_annotated(filepath.annotation)
+    if hint is not str:
+        yield f"its 'filepath' is annotated {hint!r}, and a model sends text. Write `filepath: str`."
 
 
 def _check_returns(tool: ToolFunction) -> Iterator[str]:
-    returned = get_type_hints(tool, include_extras=True).get("return", inspect.Signature.empty)
+    returned = evaluated_signature(tool, tool_spec(tool).name).return_annotation
     if returned is inspect.Signature.empty:
         yield "its result is not annotated. Write `-> str`, or what else a model can read."
     elif not is_text(returned):
         yield (
-            f"it returns {getattr(returned, '__name__', returned)!s}, and a model reads text. Return str or ToolText "
-            "(data ride along as its facts), or a list of str and BinaryContent where there is an image."
+            f"it returns {returned!r}, and a model reads text. Return str or ToolText (data rides along as its "
+            "facts), or a list of str and BinaryContent where there is an image."
         )
 
 
