@@ -11,7 +11,6 @@ The last two are pydantic-ai `ToolFailed`s: a plain exception would end the whol
 
 from __future__ import annotations
 
-import copyreg
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +41,7 @@ class _Failure(ToolFailed):
         self.original_error = original_error
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, ToolFailed) and other.message == self.message
+        return type(other) is type(self) and vars(other).get("message") == self.message
 
     __hash__ = ToolFailed.__hash__
 
@@ -154,7 +153,7 @@ def _restored(
     kind: type[_Failure], args: tuple[Any, ...], state: dict[str, Any], packed: bytes | None, text: str | None
 ) -> _Failure:
     """A failure out of a pickle, by `__new__`: a subclass may have a constructor of its own."""
-    failure = copyreg.__newobj__(kind, *args)
+    failure = kind.__new__(kind, *args)
     vars(failure).update(state)
     failure.original_error = text if packed is None else _unpacked(packed, text)
     return failure

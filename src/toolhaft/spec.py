@@ -13,9 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, cast, get_origin
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 if TYPE_CHECKING:
     from pydantic_ai import Tool
@@ -51,6 +50,9 @@ class ToolSpec:
     sensitive: bool
     """Whether a person should be asked before it runs."""
 
+    build_arguments: Callable[[], type[Any]] = field(repr=False)
+    """Makes `arguments` when they are first asked for."""
+
     prompt_file: Path | None = None
     timeout_seconds: float | None = None
     approval: Any = None
@@ -69,7 +71,7 @@ class ToolSpec:
     @cached_property
     def arguments(self) -> type[Any]:
         """A pydantic model of the arguments: the tool's own, where it takes a single model, dataclass or TypedDict."""
-        return _arguments_model(self.name, self.function)
+        return self.build_arguments()
 
     def validate(self, args: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
         """The arguments (a mapping, or JSON text), checked and converted as pydantic-ai does before a call.
@@ -148,28 +150,6 @@ class ToolText(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _tool_text, (type(self), str.__str__(self), self.facts)
-
-
-def _arguments_model(name: str, function: ToolFunction) -> type[Any]:
-    from pydantic import BaseModel, ConfigDict, Field, create_model
-    from pydantic_ai import RunContext
-
-    hints = function.__annotations__
-    parameters = [
-        parameter
-        for parameter in signature(function).parameters.values()
-        if RunContext not in (hints[parameter.name], get_origin(hints[parameter.name]))
-    ]
-    fields: dict[str, Any] = {}
-    for parameter in parameters:
-        hint, default = hints[parameter.name], parameter.default
-        # A field may not begin with an underscore, nor be called like a method of BaseModel: those go by an alias.
-        safe = parameter.name if not parameter.name.startswith("_") and not hasattr(BaseModel, parameter.name) else None
-        alias = {} if safe else {"alias": parameter.name}
-        made = Field(**alias) if default is parameter.empty else Field(default, **alias)
-        fields[safe or f"parameter_{parameter.name.strip('_')}"] = (hint, made)
-    config = ConfigDict(extra="forbid", protected_namespaces=(), serialize_by_alias=True)
-    return create_model(name, __config__=config, **fields)
 
 
 def _tool_text(kind: type[ToolText], text: str, facts: dict[str, Any]) -> ToolText:
