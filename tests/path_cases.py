@@ -7,14 +7,13 @@ a refusal. So the workspace, the tools and whatever comes later answer to the sa
 import json
 import os
 import stat
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from toolhaft.workspace.kernel import exchange
 
 CASES = Path(__file__).parent / "cases" / "paths.jsonl"
 SECRET = "TOP-SECRET"
@@ -187,27 +186,41 @@ def _swapping(tree: Tree, row: Row) -> Iterator[int]:
         yield RACE_TRIES
 
 
+SWAP = """
+import os, signal, sys
+from toolhaft.workspace.kernel import exchange
+
+going = True
+
+def stop(*_):
+    global going
+    going = False
+
+signal.signal(signal.SIGTERM, stop)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+pairs = list(zip(sys.argv[2::2], sys.argv[3::2]))
+swaps = dict.fromkeys(pairs, 0)
+print("swapping", flush=True)
+while going or any(count % 2 for count in swaps.values()):
+    for pair in pairs:
+        try:
+            exchange(*pair, dir_fd=fd)
+        except FileNotFoundError:  # one of them was removed, which may be what the test is about
+            swaps[pair] = 0
+        else:
+            swaps[pair] += 1
+"""
+
+
 @contextmanager
-def swapping(folder: Path, one: str, other: str) -> Iterator[None]:
-    """Let two names of a folder trade places as fast as a thread can, and end as they began."""
-    stop = threading.Event()
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-
-    def swap() -> None:
-        swaps = 0
-        while not stop.is_set() or swaps % 2:
-            try:
-                exchange(one, other, dir_fd=fd)
-            except FileNotFoundError:  # one of them was removed: that is what the body may be about
-                swaps = 0
-            else:
-                swaps += 1
-
-    thread = threading.Thread(target=swap)
-    thread.start()
+def swapping(folder: Path, *names: str) -> Iterator[None]:
+    """Let pairs of names in a folder trade places as fast as a process can; they end as they began."""
+    attacker = subprocess.Popen([sys.executable, "-c", SWAP, str(folder), *names], stdout=subprocess.PIPE, text=True)
+    assert attacker.stdout is not None
+    assert attacker.stdout.readline() == "swapping\n"
     try:
         yield
     finally:
-        stop.set()
-        thread.join()
-        os.close(fd)
+        attacker.terminate()
+        assert attacker.wait() == 0, "the attacker died"
+        attacker.stdout.close()
