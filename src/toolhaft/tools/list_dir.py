@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pydantic_ai import ModelRetry
 
 from toolhaft.decorators import base_tool
-from toolhaft.searching.tree import Node, Tree, grow
+from toolhaft.searching.outline import Node, Outline, outline
 from toolhaft.spec import ToolKind, ToolText
 from toolhaft.workspace import Files, workspace
 
@@ -29,9 +29,9 @@ async def list_dir(
     if not 1 <= max_files <= _MAX_ENTRIES:
         raise ModelRetry(f"max_files={max_files} is out of range. Use 1 to {_MAX_ENTRIES:,}.")
 
-    def listed(files: Files) -> Tree:
+    def listed(files: Files) -> Outline:
         folder = posixpath.normpath(files.relative(directory))
-        return grow(
+        return outline(
             files.scan_dir,
             lambda path: _content(files, path),
             folder="" if folder == "." else folder,
@@ -46,7 +46,7 @@ async def list_dir(
         raise ModelRetry(f"There is no folder {directory!r}. List the folder above it, or '.'.") from error
     except NotADirectoryError as error:
         raise ModelRetry(f"{directory!r} is a file, not a folder. Read it with read_file.") from error
-    return _answer(tree)
+    return _answer(tree, max_files)
 
 
 def _content(files: Files, path: str) -> bytes | None:
@@ -58,26 +58,34 @@ def _content(files: Files, path: str) -> bytes | None:
         return None
 
 
-def _answer(tree: Tree) -> ToolText:
-    lines = [f"{tree.root.name or '.'}/", *_lines(tree.root, "  ")]
+def _answer(tree: Outline, max_files: int) -> ToolText:
+    lines = [f"{tree.root.name or '.'}/", *_lines(tree.root)]
     if not tree.root.children and not tree.left_out:
         lines.append("  (empty)")
     notes = [f"{_number(tree.files, 'file')}, {_number(tree.folders, 'folder')}"]
-    if tree.is_cut:
-        notes.append("not all: list a folder by itself, or ask for more max_files")
+    if tree.not_shown:
+        notes.append(f"at least {tree.not_shown} more not shown: list a folder by itself, or raise max_files={max_files}")
     for kind, (count, example) in tree.left_out.items():
         notes.append(f"{count} {kind} left out, such as {example}")
     text = "\n".join(lines) + f"\n\n[{'; '.join(notes)}]"
     left_out = {kind: count for kind, (count, _) in tree.left_out.items()}
-    return ToolText(text, files=tree.files, folders=tree.folders, left_out=left_out, truncated=tree.is_cut)
+    return ToolText(text, files=tree.files, folders=tree.folders, left_out=left_out, truncated=tree.not_shown > 0, not_shown=tree.not_shown)
 
 
-def _lines(folder: Node, indent: str) -> Iterator[str]:
-    for node in folder.children:
-        yield indent + _label(node)
-        yield from _lines(node, indent + "  ")
-    if folder.hidden_below:
-        yield f"{indent}... {folder.hidden_below} more"
+def _lines(root: Node) -> Iterator[str]:
+    """Each entry below `root`, indented by its depth. No recursion: a tree may be deeper than Python's stack."""
+    depth_first: list[tuple[str, Node | str]] = [("  ", line) for line in _below(root)]
+    while depth_first:
+        indent, line = depth_first.pop()
+        yield indent + (line if isinstance(line, str) else _label(line))
+        if not isinstance(line, str):
+            depth_first += [(indent + "  ", inner) for inner in _below(line)]
+
+
+def _below(folder: Node) -> list[Node | str]:
+    """What stands below a folder, last line first."""
+    more = [f"... {folder.not_shown} more"] if folder.not_shown and folder.children else []
+    return [*more, *reversed(folder.children)]
 
 
 def _label(node: Node) -> str:
@@ -87,6 +95,8 @@ def _label(node: Node) -> str:
         label += f"  {_size(node.size)}"
     if node.is_link:
         label += "  (link)"
+    if node.not_shown and not node.children:
+        label += f"  ({_number(node.not_shown, 'entry', 'entries')})"
     return f"{label}  ({node.problem})" if node.problem else label
 
 
@@ -98,5 +108,5 @@ def _size(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _number(count: int, noun: str, plural: str = "") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from .beneath import validate_path as validate_path
     from .current import use_workspace as use_workspace
     from .current import workspace as workspace
+    from .direct import Files as Files
     from .local import LocalWorkspace as LocalWorkspace
     from .sensitive import DEFAULT_SENSITIVE_FILES as DEFAULT_SENSITIVE_FILES
 
 _HOMES = {
     "DEFAULT_SENSITIVE_FILES": "sensitive",
+    "Files": "direct",
     "LocalWorkspace": "local",
     "PathTraversalError": "beneath",
     "use_workspace": "current",
@@ -26,6 +28,7 @@ _HOMES = {
 
 __all__ = [
     "DEFAULT_SENSITIVE_FILES",
+    "Files",
     "LocalWorkspace",
     "PathTraversalError",
     "use_workspace",

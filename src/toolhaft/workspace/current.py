@@ -1,61 +1,35 @@
 """`workspace()` and `use_workspace()`: where a tool acts.
 
-A tool calls `workspace()` and gets a `ToolWorkspace`: pydantic-ai's `Workspace` with pages, whole writes and listings.
-Each of them is one thread hop where the backend `SupportsDirectAccess` and no policy wrapper stands before it. Through
-a wrapper (read-only, authority, people's own), or on any other backend, the same is done with `read_bytes`,
-`write_bytes` and `list_dir`: never around the wrapper, at the price that each method states.
+A tool calls `workspace()` and gets a `ToolWorkspace`: pydantic-ai's `Workspace` with pages, whole writes, and
+`in_thread`, in which all of a tool's work on files is one thread hop.
 """
 
 import asyncio
-import errno
 import os
 import posixpath
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from io import BytesIO
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from pydantic_ai.workspaces import Workspace, WorkspaceBackend
 from pydantic_ai.workspaces.workspace import workspace_layers
 
-from .files import Version, WriteMode, Written
+from .direct import Elsewhere, Files
+from .files import WriteMode, Written
 from .folders import DirEntry
 from .lines import LineIndex, read_at
 from .local import LocalWorkspace
 from .pages import MAX_LINES, Binary, Page, read_page
 from .text import SAMPLE_BYTES, encode_more
 
-
-@runtime_checkable
-class SupportsDirectAccess(Protocol):
-    """A backend whose files this process can open: plain methods, for several steps in one thread hop.
-
-    `LocalWorkspace` has them; another backend may offer them too. They contain paths themselves.
-    """
-
-    def open_file(self, path: str) -> BinaryIO:
-        """Open a regular file for reading, without ever waiting for a FIFO or device."""
-        ...
-
-    def replace_file(
-        self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
-    ) -> Written:
-        """Write a whole file or nothing; in another version than `expected`, `FileChangedError`."""
-        ...
-
-    def scan_dir(self, path: str) -> list[DirEntry]:
-        """List a folder by name."""
-        ...
-
-    def relative(self, path: str) -> str:
-        """Return a path as a model should see it, without asking the disk."""
-        ...
+T = TypeVar("T")
 
 
 class ToolWorkspace(Workspace):
-    """A pydantic-ai workspace with what tools need besides: pages, whole writes, listings.
+    """A pydantic-ai workspace with what tools need besides: pages, whole writes, work in one thread hop.
 
     ```python
     page = await workspace().read_page("src/app.py", offset=40, limit=20)
@@ -66,10 +40,22 @@ class ToolWorkspace(Workspace):
         super().__init__(backend)
         layers = [layer for layer in workspace_layers(self) if layer is not ToolWorkspace]
         below = self.backend
-        wrapped = len(layers) > 1
-        self._direct = below if isinstance(below, SupportsDirectAccess) and not wrapped else None
+        self._direct = below if isinstance(below, Files) and len(layers) == 1 else None
         # The backend's own where it keeps one, so that it outlives this view of the backend.
         self._index: LineIndex = getattr(self._direct, "line_index", None) or LineIndex()
+
+    async def in_thread(self, work: Callable[[Files], T]) -> T:
+        """Return what `work` makes of the files, done in a worker thread so that the event loop never waits.
+
+        One thread hop where the backend has the methods of `Files` and no policy wrapper stands before it; else each
+        step of `work` goes through the workspace's own coroutines (see `Elsewhere`).
+        """
+        if self._direct:
+            return await asyncio.to_thread(work, self._direct)
+        # Not a thread of the pools: `work` holds it while the wrapped workspace needs those to answer, and with
+        # enough calls at once all would wait for each other.
+        files = Elsewhere(self, asyncio.get_running_loop())
+        return await to_thread.run_sync(work, files, abandon_on_cancel=True, limiter=CapacityLimiter(1))
 
     def shown(self, path: str) -> str:
         """Return a path as a model should see it: relative to the root where that is known, always valid Unicode."""
@@ -77,48 +63,32 @@ class ToolWorkspace(Workspace):
         return name.encode(errors="backslashreplace").decode()
 
     async def read_page(self, path: str, *, offset: int = 1, limit: int = MAX_LINES, column: int = 1) -> Page | Binary:
-        """Return a window of a file's lines, or what kind of file it is; see `pages.read_page`.
+        """Return a window of a file's lines, or what kind of file it is; see `pages.read_page`."""
+        name = self.shown(path)
 
-        Without direct access the whole file is fetched for it, and the page has no version.
-        """
-        name, direct = self.shown(path), self._direct
-        data = b"" if direct else await self.read_bytes(path)
-
-        def page() -> Page | Binary:
-            with direct.open_file(path) if direct else BytesIO(data) as file:
+        def page(files: Files) -> Page | Binary:
+            with files.open_file(path) as file:
                 return read_page(file, offset=offset, limit=limit, column=column, name=name, index=self._index)
 
-        return await asyncio.to_thread(page)
+        return await self.in_thread(page)
 
     async def write_file(self, path: str, text: str, *, mode: WriteMode = "create") -> Written:
         """Write a whole text, or add it to the end of a file; `create` raises `FileExistsError` where there is one.
 
         Text is UTF-8; what is appended takes the encoding and the line ends of the file. A text that cannot be
         encoded, or is to be appended to a binary file, is a `NotTextError` and touches nothing.
-
-        Without direct access this is not atomic: `create` looks whether the file is there and then writes, `append`
-        reads the file and writes it back longer, and the answer's version is one that no file has (`inode=0`).
         """
-        if self._direct:
-            return await asyncio.to_thread(_write_directly, self._direct, path, text, mode=mode)
-        exists = await self.exists(path)
-        if exists and mode == "create":
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-        old = await self.read_bytes(path) if exists and mode == "append" else b""
-        data = await asyncio.to_thread(lambda: old + encode_more(text, after=old))
-        await self.write_bytes(path, data)
-        version = Version(size=len(data), mtime_ns=0, inode=0)
-        return Written(path=self.shown(path), created=not exists, size=len(data), version=version)
+
+        def write(files: Files) -> Written:
+            # The looks of the file are read before it is held for the append; only its encoding is taken from them.
+            old = _beginning(files, path) if mode == "append" else b""
+            return files.replace_file(path, encode_more(text, after=old), mode=mode)
+
+        return await self.in_thread(write)
 
     async def scan_dir(self, path: str) -> list[DirEntry]:
-        """Return the entries of a folder by name; without direct access no entry is known to be a link."""
-        if self._direct:
-            return await asyncio.to_thread(self._direct.scan_dir, path)
-        entries = [
-            DirEntry(name=entry.name, is_dir=entry.is_dir, is_link=False, size=entry.size)
-            for entry in await self.list_dir(path)
-        ]
-        return sorted(entries, key=lambda entry: entry.name)
+        """Return the entries of a folder by name."""
+        return await self.in_thread(lambda files: files.scan_dir(path))
 
 
 _BOUND: ContextVar[ToolWorkspace | None] = ContextVar("toolhaft_workspace", default=None)
@@ -180,15 +150,9 @@ def _current_directory(folder: str) -> ToolWorkspace:
     return ToolWorkspace(LocalWorkspace(folder))
 
 
-def _write_directly(direct: SupportsDirectAccess, path: str, text: str, *, mode: WriteMode) -> Written:
-    # The looks of the file are read before it is held for the append; only its encoding is taken from them.
-    old = _beginning(direct, path) if mode == "append" else b""
-    return direct.replace_file(path, encode_more(text, after=old), mode=mode)
-
-
-def _beginning(direct: SupportsDirectAccess, path: str) -> bytes:
+def _beginning(files: Files, path: str) -> bytes:
     try:
-        with direct.open_file(path) as file:
+        with files.open_file(path) as file:
             return read_at(file, 0, SAMPLE_BYTES)
     except FileNotFoundError:
         return b""

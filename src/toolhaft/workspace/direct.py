@@ -1,0 +1,88 @@
+"""`Files`: the plain methods that a tool's work inside one thread hop is written in.
+
+`LocalWorkspace` has them itself. For every other pydantic-ai workspace, and wherever a policy wrapper stands before a
+backend, `Elsewhere` gives them over the workspace's own coroutines: never around the wrapper, at the prices stated.
+"""
+
+import asyncio
+import errno
+import os
+import posixpath
+from collections.abc import Coroutine
+from io import BytesIO
+from typing import Any, BinaryIO, Protocol, TypeVar, runtime_checkable
+
+from pydantic_ai.workspaces import Workspace
+
+from .files import Version, WriteMode, Written
+from .folders import DirEntry
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Files(Protocol):
+    """The files of a workspace, for use in a worker thread. A backend that offers these methods contains paths itself."""
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a regular file for reading, without ever waiting for a FIFO or device."""
+        ...
+
+    def replace_file(
+        self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
+    ) -> Written:
+        """Write a whole file or nothing; in another version than `expected`, `FileChangedError`."""
+        ...
+
+    def scan_dir(self, path: str) -> list[DirEntry]:
+        """List a folder by name."""
+        ...
+
+    def relative(self, path: str) -> str:
+        """Return a path as a model should see it, without asking the disk."""
+        ...
+
+
+class Elsewhere:
+    """Files over the coroutines of any workspace. Each step waits for the event loop, so call it in a worker thread.
+
+    A file is fetched whole to be opened. Writing is as atomic as the workspace's `write_bytes`: `create` looks whether
+    the file is there and then writes, `append` reads it and writes it back longer; versions are ones that no file has
+    (`inode=0`). No entry of a folder is known to be a link.
+    """
+
+    def __init__(self, workspace: Workspace, loop: asyncio.AbstractEventLoop) -> None:
+        self._workspace = workspace
+        self._loop = loop
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Fetch a file."""
+        return BytesIO(self._wait(self._workspace.read_bytes(path)))
+
+    def replace_file(
+        self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
+    ) -> Written:
+        """Write a file with the workspace's own `write_bytes`; `expected` cannot be checked and is not."""
+        exists = self._wait(self._workspace.exists(path))
+        if exists and mode == "create":
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        old = self._wait(self._workspace.read_bytes(path)) if exists and mode == "append" else b""
+        self._wait(self._workspace.write_bytes(path, old + data))
+        size = len(old) + len(data)
+        version = Version(size=size, mtime_ns=0, inode=0)
+        return Written(path=self.relative(path), created=not exists, size=size, version=version)
+
+    def scan_dir(self, path: str) -> list[DirEntry]:
+        """List a folder by name."""
+        entries = [
+            DirEntry(name=entry.name, is_dir=entry.is_dir, is_link=False, size=entry.size)
+            for entry in self._wait(self._workspace.list_dir(path))
+        ]
+        return sorted(entries, key=lambda entry: entry.name)
+
+    def relative(self, path: str) -> str:
+        """Return a path, normalized as text: where the root is, only the environment knows."""
+        return posixpath.normpath(path)
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
