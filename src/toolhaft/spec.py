@@ -60,9 +60,6 @@ class ToolSpec:
     idempotent: bool = False
     """Whether running the same call twice does what running it once does."""
 
-    given_schema: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The parameters' JSON schema, where the tool was made from one; shown to models as it stands."""
-
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the parameters, as pydantic-ai shows it to a model. Copy it before you change it."""
@@ -103,10 +100,7 @@ class ToolSpec:
         # Here, and not at the top: importing pydantic-ai takes a second, and listing names must not pay it.
         from pydantic_ai import Tool
 
-        tool: Tool[Any] = Tool(self.function, name=self.name, description=self.description or None)
-        if self.given_schema is not None:
-            tool.function_schema.json_schema = dict(self.given_schema)
-        return tool
+        return Tool[Any](self.function, name=self.name, description=self.description or None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tool_spec, (self.function,)

@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from inspect import Signature
 from pathlib import Path
@@ -59,7 +59,6 @@ def make_tool(
     route: Route,
     prompt: Prompt | None = None,
     description: str | None = None,
-    given_schema: Mapping[str, Any] | None = None,
     options: ToolOptions,
 ) -> AsyncFunction:
     """The tool `name`: an async function that does what `function` does, with its card on it.
@@ -86,7 +85,6 @@ def make_tool(
         approval=options.get("approval"),
         preview=options.get("preview"),
         idempotent=options.get("idempotent", False),
-        given_schema=given_schema,
     )
     setattr(tool, MARK, spec)
     return tool

@@ -1,1 +1,3 @@
-"""Built next."""
+"""Tools made from something else than a decorated function."""
+
+from toolhaft.makers.function import tool_from_function as tool_from_function
