@@ -31,10 +31,16 @@ class FileLines:
         if self._places:
             return
         places: dict[str, list[int]] = {line: [] for line in wanted}
-        for at, line in enumerate(self.bare):
-            if line in places:
-                places[line].append(at)
+        for at in [at for at, line in enumerate(self.bare) if line in places]:
+            places[self.bare[at]].append(at)
         self._places = places
+
+    def starts_near(self, block: Sequence[str], expected: int, reach: int) -> list[int]:
+        """Where the bare lines `block` could begin, in rising order, at most `reach` lines from `expected`."""
+        longest = max(range(len(block)), key=lambda at: len(block[at]))
+        line, at = block[longest], expected + longest
+        within = range(max(at - reach, 0), min(at + reach + 1, len(self.bare)))
+        return [at - longest for at in within if self.bare[at] == line]
 
     def starts(self, block: Sequence[str]) -> list[int]:
         """Where the indexed lines `block` could begin, in rising order: wherever the rarest of them stands."""

@@ -45,29 +45,17 @@ def apply_hunks(
             problems.append(unplaced.problem(path, hunk))
         else:
             placed.append((hunk, start))
-            behind = start + _changed_range(hunk)[1]
+            behind = start + hunk.changed[1]
     if problems:
         raise PatchError(*problems)
     return _joined(lines, _spliced(lines, placed), placed), tuple(_report(*where) for where in placed)
-
-
-def _changed_range(hunk: Hunk) -> tuple[int, int]:
-    """From which to which of its old lines a hunk changes something (half open; an insertion is empty)."""
-    at, last = 0, 0
-    first: int | None = None
-    for mark, _ in hunk.body:
-        if mark != " ":
-            first = at if first is None else first
-            last = at + (mark == "-")
-        at += mark != "+"
-    return first or 0, last
 
 
 def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> None:
     if not placed:
         return
     before, at = placed[-1]
-    first, behind = (at + offset for offset in _changed_range(before))
+    first, behind = (at + offset for offset in before.changed)
     if start >= behind:
         return
     end = start + len(hunk.old)
@@ -83,7 +71,7 @@ def _spliced(lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> list[str]:
     raw: list[str] = []
     copied = 0
     for hunk, start in placed:
-        first, last = _changed_range(hunk)
+        first, last = hunk.changed
         raw += lines.raw[copied : start + first]
         raw += _new_lines(lines, hunk, start, first, last)
         copied = start + last
@@ -125,7 +113,7 @@ def _joined(lines: FileLines, raw: list[str], placed: Sequence[tuple[Hunk, int]]
     if _terminated(lines, placed):
         return "\n".join(raw) + "\n"
     hunk, start = placed[-1]
-    keeps_its_last = start + _changed_range(hunk)[1] < len(lines.raw)
+    keeps_its_last = start + hunk.changed[1] < len(lines.raw)
     says_its_last = hunk.new_unterminated and is_literal(lines, hunk, start)
     if lines.lent_cr if keeps_its_last else not says_its_last:
         raw[-1] = raw[-1].removesuffix("\r")  # it was the CR of a line end that is no longer there
@@ -147,6 +135,6 @@ def _report(hunk: Hunk, start: int) -> PlacedHunk:
         number=hunk.number,
         line=start + 1,
         offset=0 if hunk.old_start is None else start - max(hunk.old_start - 1, 0),
-        added=sum(mark == "+" for mark, _ in hunk.body),
-        removed=sum(mark == "-" for mark, _ in hunk.body),
+        added=len(hunk.body) - len(hunk.old),
+        removed=len(hunk.body) - len(hunk.new),
     )

@@ -8,6 +8,7 @@ whether blank lines at the end belong to the hunk, and whether `-- ` is the mail
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from toolhaft.editing.patch_model import Hunk, Mark, PatchError, PatchProblem
 from toolhaft.editing.refusal import Reason
@@ -63,30 +64,30 @@ def read_hunk(lines: Sequence[str], at: int, number: int) -> tuple[Hunk, int]:
 
 
 def _read_body(lines: Sequence[str], at: int, body: _Body, number: int) -> int:
-    while at < len(lines) and not _is_end(lines, at, body):
+    while at < len(lines):
         line = lines[at]
-        if line.startswith("\\"):
-            _no_newline(body, number)
+        mark = _MARKS.get(line[:1])
+        if mark is not None:
+            if line.startswith("--") and (_is_file_header(lines, at, body) or _is_signature(lines, at, body)):
+                break
+            if body.unterminated:
+                _check_still_open(body, number, mark)
+            body.lines.append((mark, line[1:]))
+            body.blanks = 0
         elif not line.strip("\r"):
             body.lines.append((" ", line))
+            body.blanks += 1
+        elif line.startswith("\\"):
+            _no_newline(body, number)
         else:
-            _check_still_open(body, number, _MARKS[line[0]])
-            body.lines.append((_MARKS[line[0]], line[1:]))
-        body.blanks = 0 if line.strip("\r") else body.blanks + 1
+            break
         at += 1
     return at
 
 
-def _is_end(lines: Sequence[str], at: int, body: _Body) -> bool:
-    line = lines[at]
-    if line.strip("\r") and line[0] not in " +-\\":
-        return True
-    return (line.startswith("--- ") and _is_file_header(lines, at, body)) or _is_signature(lines, at, body)
-
-
 def _is_file_header(lines: Sequence[str], at: int, body: _Body) -> bool:
     """Whether `--- x` begins the next file: a `+++ y` follows it, and a hunk follows that or the counts are used up."""
-    if at + 1 >= len(lines) or not lines[at + 1].startswith("+++ "):
+    if not lines[at].startswith("--- ") or at + 1 >= len(lines) or not lines[at + 1].startswith("+++ "):
         return False
     old, new = body.missing()
     if at + 2 < len(lines) and lines[at + 2].startswith(HUNK_START):
@@ -119,8 +120,10 @@ def _check_still_open(body: _Body, number: int, mark: Mark) -> None:
 
 def _check_nothing_lost(lines: Sequence[str], end: int, body: _Body, number: int) -> None:
     """A context line whose blank is missing looks like prose; then the rest of the hunk must not pass for prose."""
+    if end == len(lines) or lines[end].startswith(_NOT_PROSE):
+        return
     counted = body.counts is not None and body.missing() == (0, 0)
-    for line in lines[end:]:
+    for line in islice(lines, end, None):
         if line.startswith(_NOT_PROSE):
             return
         if line.startswith(("-", "+")) and not (counted and _BULLET.match(line)):

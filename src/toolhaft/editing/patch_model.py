@@ -1,6 +1,7 @@
 """What a patch says, once it is read; not yet what it does to any file."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from toolhaft.editing.refusal import EditError, Reason
@@ -35,7 +36,7 @@ class PatchError(EditError):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what is computed is kept
 class Hunk:
     r"""One block of a patch: `body` is all its lines without their LF (a CR is kept), each with its mark.
 
@@ -52,15 +53,43 @@ class Hunk:
     new_unterminated: bool = False
     at_end: bool = False
 
-    @property
+    @cached_property
     def old(self) -> list[str]:
         """The lines it expects in the file: context and removed."""
         return [line for mark, line in self.body if mark != "+"]
 
-    @property
+    @cached_property
     def new(self) -> list[str]:
         """The lines it leaves in the file: context and added."""
         return [line for mark, line in self.body if mark != "-"]
+
+    @cached_property
+    def bare_old(self) -> list[str]:
+        """The same without the CR of their line ends."""
+        bare = [line.removesuffix("\r") for line in self.old]
+        return [*bare[:-1], self.old[-1]] if self.old_unterminated else bare
+
+    @cached_property
+    def is_about_line_ends(self) -> bool:
+        """Whether some of its lines end in CR LF and some in LF: then its line ends are meant as they are."""
+        last_old = max((at for at, (mark, _) in enumerate(self.body) if mark != "+"), default=-1)
+        last_new = max((at for at, (mark, _) in enumerate(self.body) if mark != "-"), default=-1)
+        endless = ({last_old} if self.old_unterminated else set[int]()) | (
+            {last_new} if self.new_unterminated else set[int]()
+        )
+        return len({line.endswith("\r") for at, (_, line) in enumerate(self.body) if at not in endless}) > 1
+
+    @cached_property
+    def changed(self) -> tuple[int, int]:
+        """From which to which of its old lines it changes something (half open; an insertion is empty)."""
+        at, last = 0, 0
+        first: int | None = None
+        for mark, _ in self.body:
+            if mark != " ":
+                first = at if first is None else first
+                last = at + (mark == "-")
+            at += mark != "+"
+        return first or 0, last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,8 +53,10 @@ def parse_patch(patch: str) -> list[FilePatch]:
 
 def _dedented(patch: str) -> str:
     """Undo the indentation of a patch that is indented as a whole."""
+    if _ANY_HEADER.search(patch):
+        return patch
     first = _FIRST_HEADER.search(patch)
-    if not first or _ANY_HEADER.search(patch):
+    if not first:
         return patch
     return re.sub(f"^{first[1]}", "", patch, flags=re.MULTILINE)
 

@@ -6,6 +6,7 @@ only where its rarest line stands: the cost is that of the file, not of the file
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from math import inf
 
 from toolhaft.editing.file_lines import FileLines
 from toolhaft.editing.nearest import shown_nearest
@@ -15,6 +16,7 @@ from toolhaft.editing.refusal import Reason
 __all__ = ["Unplaced", "is_literal", "place_hunk"]
 
 MOST_PLACES_NAMED = 10
+REACH = 100  # lines around the claimed one that are searched before the whole file is looked up
 
 
 class Unplaced(Exception):  # noqa: N818 -- caught in this package; what reaches callers is a PatchError
@@ -39,30 +41,26 @@ def place_hunk(lines: FileLines, hunk: Hunk, hunks: Sequence[Hunk], *, behind: i
     if all(mark == "+" for mark, _ in hunk.body):
         return _place_addition(lines, hunk)
     fits = _Fit(lines, hunk)
-    expected = None if hunk.old_start is None else max(hunk.old_start - 1, 0)
-    if expected is None or not fits(expected):
-        lines.index(line for other in hunks for line in _bare_old(other))
-        starts = lines.starts(fits.old)
-        if expected is None:
-            return _only(lines, hunk, [start for start in starts if fits(start)], behind)
-        expected = _nearest(lines, hunk, starts, expected, fits)
-    _check_end_of_file(fits, hunk, expected)
-    return expected
+    if hunk.old_start is None:
+        lines.index(line for other in hunks for line in other.bare_old)
+        return _only(lines, hunk, [start for start in lines.starts(fits.old) if fits(start)], behind)
+    expected = max(hunk.old_start - 1, 0)
+    start = expected if fits(expected) else _nearest(lines.starts_near(fits.old, expected, REACH), expected, fits)
+    if start is None:
+        lines.index(line for other in hunks for line in other.bare_old)
+        start = _nearest(lines.starts(fits.old), expected, fits)
+    if start is None:
+        raise _not_found(lines, hunk)
+    _check_end_of_file(fits, hunk, start)
+    return start
 
 
 def is_literal(lines: FileLines, hunk: Hunk, start: int) -> bool:
     """Whether the hunk's old lines stand there with their very line ends, so that its new lines are taken as is."""
     old = hunk.old
     if hunk.old_unterminated and lines.lent_cr:
-        old[-1] += "\r"
+        old = [*old[:-1], old[-1] + "\r"]
     return lines.raw[start : start + len(old)] == old
-
-
-def _bare_old(hunk: Hunk) -> list[str]:
-    """The old lines without the CR of their line ends."""
-    old = hunk.old
-    bare = [line.removesuffix("\r") for line in old]
-    return [*bare[:-1], old[-1]] if hunk.old_unterminated else bare
 
 
 class _Fit:
@@ -71,11 +69,9 @@ class _Fit:
     def __init__(self, lines: FileLines, hunk: Hunk) -> None:
         self.lines = lines
         self.hunk = hunk
-        self.old = _bare_old(hunk)
+        self.old = hunk.bare_old
         self.last = len(lines.bare) - len(self.old)
         self.ends_file = hunk.at_end or hunk.old_unterminated or hunk.new_unterminated
-        # Where some lines of a hunk end in CR LF and some do not, the line ends are what it is about.
-        self.exact = len({line.endswith("\r") for line in _terminated_lines(hunk)}) > 1
 
     def __call__(self, start: int) -> bool:
         if not 0 <= start <= self.last or (self.ends_file and start != self.last):
@@ -84,16 +80,7 @@ class _Fit:
             return False
         if self.hunk.old_unterminated and self.lines.terminated:
             return False
-        return not self.exact or is_literal(self.lines, self.hunk, start)
-
-
-def _terminated_lines(hunk: Hunk) -> list[str]:
-    """All lines of the hunk but those that it says have no newline."""
-    last_old = max((at for at, (mark, _) in enumerate(hunk.body) if mark != "+"), default=-1)
-    last_new = max((at for at, (mark, _) in enumerate(hunk.body) if mark != "-"), default=-1)
-    without = {last_old} if hunk.old_unterminated else set[int]()
-    without |= {last_new} if hunk.new_unterminated else set[int]()
-    return [line for at, (_, line) in enumerate(hunk.body) if at not in without]
+        return is_literal(self.lines, self.hunk, start) or not self.hunk.is_about_line_ends
 
 
 def _place_addition(lines: FileLines, hunk: Hunk) -> int:
@@ -105,15 +92,15 @@ def _place_addition(lines: FileLines, hunk: Hunk) -> int:
     )
 
 
-def _nearest(lines: FileLines, hunk: Hunk, starts: Sequence[int], expected: int, fits: _Fit) -> int:
-    """The start nearest to `expected`, tried outwards from it."""
+def _nearest(starts: Sequence[int], expected: int, fits: _Fit) -> int | None:
+    """The start nearest to `expected` that fits, tried outwards from it."""
     right = bisect_left(starts, expected)
     left = right - 1
     while left >= 0 or right < len(starts):
-        before = expected - starts[left] if left >= 0 else len(lines.raw) + expected
-        after = starts[right] - expected if right < len(starts) else len(lines.raw) + expected
-        fitting = [start for start in ((expected - before,) if before <= after else ()) if fits(start)]
-        fitting += [start for start in ((expected + after,) if after <= before else ()) if fits(start)]
+        before = expected - starts[left] if left >= 0 else inf
+        after = starts[right] - expected if right < len(starts) else inf
+        tried = [*([starts[left]] if before <= after else []), *([starts[right]] if after <= before else [])]
+        fitting = [start for start in tried if fits(start)]
         if len(fitting) > 1:
             raise Unplaced(
                 Reason.AMBIGUOUS,
@@ -123,7 +110,7 @@ def _nearest(lines: FileLines, hunk: Hunk, starts: Sequence[int], expected: int,
         if fitting:
             return fitting[0]
         left, right = left - (before <= after), right + (after <= before)
-    raise _not_found(lines, hunk)
+    return None
 
 
 def _only(lines: FileLines, hunk: Hunk, starts: list[int], behind: int | None) -> int:
@@ -183,7 +170,7 @@ def _not_found(lines: FileLines, hunk: Hunk) -> Unplaced:
             Reason.ALREADY_APPLIED,
             f"its old lines are not in the file, but its new lines stand on line {at + 1:,}: it is applied already.",
         )
-    old = _bare_old(hunk)
+    old = hunk.bare_old
     ended = lines.find(old)
     if ended is not None:
         return Unplaced(
