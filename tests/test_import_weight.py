@@ -76,7 +76,7 @@ def test_everything_an_agent_needs_costs_little_beside_pydantic_ai() -> None:
     pairs = [(seconds("import pydantic_ai"), seconds(EVERYTHING_AN_AGENT_NEEDS)) for _ in range(ROUNDS)]
 
     ratio = min(ours for _, ours in pairs) / min(theirs for theirs, _ in pairs)
-    assert ratio <= 1.15, f"{ratio:.3f} times, of {statistics.median(ours for _, ours in pairs):.2f} s"
+    assert ratio <= 1.25, f"{ratio:.3f} times, of {statistics.median(ours for _, ours in pairs):.2f} s"
 
 
 @pytest.mark.parametrize(

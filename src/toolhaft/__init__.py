@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from toolhaft.attach.toolkit import Toolkit as Toolkit
     from toolhaft.decorators import base_tool as base_tool
     from toolhaft.decorators import file_tool as file_tool
-    from toolhaft.decorators import tool_from_function as tool_from_function
     from toolhaft.discovery import discover_directory as discover_directory
     from toolhaft.discovery import discover_entry_points as discover_entry_points
     from toolhaft.discovery import discover_package as discover_package
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from toolhaft.exceptions import FileOperationError as FileOperationError
     from toolhaft.exceptions import ModelRetry as ModelRetry
     from toolhaft.exceptions import ToolExecutionError as ToolExecutionError
+    from toolhaft.makers.function import tool_from_function as tool_from_function
     from toolhaft.registry import DuplicateToolError as DuplicateToolError
     from toolhaft.registry import Registry as Registry
     from toolhaft.registry import ToolNotFoundError as ToolNotFoundError
@@ -40,9 +40,10 @@ __version__ = "0.1.0"
 
 _NAMES_BY_HOME = {
     "toolhaft.attach.toolkit": ("Toolkit",),
-    "toolhaft.decorators": ("base_tool", "file_tool", "tool_from_function"),
+    "toolhaft.decorators": ("base_tool", "file_tool"),
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
+    "toolhaft.makers.function": ("tool_from_function",),
     "toolhaft.registry": ("DuplicateToolError", "Registry", "ToolNotFoundError"),
     "toolhaft.spec": ("FileDiff", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
     "toolhaft.workspace": ("LocalWorkspace", "PathTraversalError", "use_workspace", "validate_path", "workspace"),

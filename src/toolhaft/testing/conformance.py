@@ -31,7 +31,7 @@ def _module_problems(package: str, name: str) -> Iterator[Problem]:
     try:
         module = import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is this module's problem
-        yield Problem(tool=name, rule="loads", message=f"its file cannot be imported: {cause(error)} Repair the file.")
+        yield Problem(tool=name, rule="loads", message=f"its file cannot be imported: {cause(error)}. Repair the file.")
         return
     found = [value for value in dict.fromkeys(_functions(module)) if _ought_to_be_a_tool(value, name)]
     for function in found:

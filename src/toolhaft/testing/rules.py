@@ -62,8 +62,8 @@ def problems(tool: Callable[..., Any]) -> list[Problem]:
 
 
 def cause(error: BaseException) -> str:
-    """What was raised, on one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    """What was raised, on one line, without a full stop."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
 
 
 def _no_tool(function: Callable[..., Any]) -> Problem:
