@@ -92,18 +92,20 @@ class Root:
         below = self._relative(path)
         if not flags & O_PATH:  # openat2 takes no other flag beside O_PATH
             flags |= os.O_NONBLOCK | os.O_NOCTTY
-        with naming(path), self._descriptor() as root:
-            try:
-                fd = open_beneath(below, flags, dir_fd=root)
-            except OSError as error:
-                if error.errno not in _ASK_THE_WALK:
-                    raise
-                return self._open_by_walk(path, flags)
-            real = self._real_path(fd)
-            if real is not None:
-                return Opened(fd=fd, path=real)
-            os.close(fd)
+        root = self.open_root()
+        try:
+            fd = open_beneath(below, flags, dir_fd=root)
+        except OSError as error:
+            if error.errno not in _ASK_THE_WALK:
+                raise OSError(error.errno, error.strerror, path) from error
             return self._open_by_walk(path, flags)
+        finally:
+            os.close(root)
+        real = self._real_path(fd)
+        if real is not None:
+            return Opened(fd=fd, path=real)
+        os.close(fd)
+        return self._open_by_walk(path, flags)
 
     @contextmanager
     def locate(self, path: str, *, follow_last: bool = True) -> Generator[Place]:

@@ -39,9 +39,9 @@ def open_beneath(path: str, flags: int, *, dir_fd: int) -> int:
     Raises `OSError`: `EXDEV` where the path leads out or passes an absolute link, `ENOSYS` without `openat2`.
     """
     how = _OpenHow(flags | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
-    name = ctypes.c_char_p(os.fsencode(path))
-    size = ctypes.c_size_t(ctypes.sizeof(how))
-    return _checked(_syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(dir_fd), name, ctypes.byref(how), size))
+    # A variadic C function: what is wider than an int must say so.
+    number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
+    return _checked(_syscall(number, dir_fd, os.fsencode(path), ctypes.byref(how), size))
 
 
 def rename_new(old: str, new: str, *, dir_fd: int) -> None:

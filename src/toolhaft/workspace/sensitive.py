@@ -33,13 +33,14 @@ def matches(relative_path: str, patterns: Sequence[str]) -> str | None:
     names = relative_path.casefold().split("/")
     hit: str | None = None
     for pattern in patterns:
-        if _applies(pattern.removeprefix("!"), names):
+        wanted = pattern.casefold().removeprefix("!")
+        # Nearly every pattern is one name, and every read asks: so that is asked without more ado.
+        if _applies(wanted.split("/"), names) if "/" in wanted else fnmatchcase(names[-1], wanted):
             hit = None if pattern.startswith("!") else pattern
     return hit
 
 
-def _applies(pattern: str, names: list[str]) -> bool:
-    wanted = pattern.casefold().split("/")
+def _applies(wanted: list[str], names: list[str]) -> bool:
     if wanted[-1] != "**":
         return _equal(names[-len(wanted) :], wanted)
     folder = wanted[:-1]
