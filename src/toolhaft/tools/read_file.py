@@ -74,15 +74,14 @@ def _notes(path: str, page: Page, *, offset: int) -> list[str]:
 
 
 def _what_was_left_out(page: Page) -> str:
-    there = f"{page.total_lines}" if page.total_lines is not None else f"at least {page.at_least_lines}"
+    known = page.total_lines is not None
+    there = f" of {page.total_lines}" if known else f" of at least {page.at_least_lines}" if page.first_line > 0 else ""
+    why = f"limit={len(page.lines)}" if page.stopped == "lines" else f"a page holds {MAX_CHARACTERS} characters"
+    shown, column = f"Lines {page.first_line} to {page.last_line}{there}", ""
     if page.next_column > 1:
-        end = page.next_column - 1
-        shown = f"Characters {page.first_column} to {end} of line {page.first_line} (the file has {there} lines)"
-    else:
-        shown = f"Lines {page.first_line} to {page.last_line} of {there}"
-    why = "limit" if page.stopped == "lines" else f"a page holds {MAX_CHARACTERS} characters"
-    column = f", column={page.next_column}" if page.next_column > 1 else ""
-    return f"{shown} shown ({why}). To go on: offset={page.next_offset}{column}."
+        shown = f"Characters {page.first_column} to {page.next_column - 1} of line {page.first_line}{there}"
+        column = f", column={page.next_column}"
+    return f"{shown} are shown ({why}). To go on: offset={page.next_offset}{column}."
 
 
 def _binary(path: str, file: Binary) -> str | list[str | BinaryContent]:
