@@ -99,7 +99,7 @@ def _check_prompt(tool: ToolFunction) -> Iterator[str]:
             documented(spec.name, evaluated_signature(inspect.unwrap(tool), spec.name), load_prompt(spec.prompt_file))
         except ToolDefinitionError as error:
             yield f"its prompt does not fit it (any more): {error}"
-    elif spec.given_schema is None:
+    else:
         yield (
             "it has no prompt, so the model reads a docstring that was written for people. "
             f"Write prompts/{spec.name}_prompt.xml in the folder of its package."
@@ -108,7 +108,7 @@ def _check_prompt(tool: ToolFunction) -> Iterator[str]:
 
 def _check_described(tool: ToolFunction) -> Iterator[str]:
     text = tool_spec(tool).description.strip()
-    if _is_told(tool) and len(text) < SHORTEST_DESCRIPTION:
+    if tool_spec(tool).prompt_file and len(text) < SHORTEST_DESCRIPTION:
         yield f"its description {text!r} is too short for a model. Say what it does and when to use it."
 
 
@@ -120,18 +120,13 @@ def _check_schema(tool: ToolFunction) -> Iterator[str]:
 
 
 def _check_parameters(tool: ToolFunction) -> Iterator[str]:
-    if not _is_told(tool) or any(_check_schema(tool)):
+    if not tool_spec(tool).prompt_file or any(_check_schema(tool)):  # a missing prompt is one problem, not many
         return
     schema = tool_spec(tool).schema
     for name, parameter in schema.get("properties", {}).items():
         reference = str(parameter.get("$ref", "")).rpartition("/")[2]
         if not {**schema.get("$defs", {}).get(reference, {}), **parameter}.get("description"):
             yield f"its parameter {name!r} has no description. Give it one in the prompt."
-
-
-def _is_told(tool: ToolFunction) -> bool:
-    """Whether there is a text for models at all; where the prompt is missing, that is the one problem."""
-    return tool_spec(tool).prompt_file is not None or tool_spec(tool).given_schema is not None
 
 
 def _check_filepath(tool: ToolFunction) -> Iterator[str]:
