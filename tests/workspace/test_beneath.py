@@ -279,6 +279,20 @@ def test_a_name_that_keeps_turning_into_a_link_is_an_error_in_the_end(
         root.open("ln", os.O_RDONLY)
 
 
+def test_what_vanishes_while_it_is_walked_is_not_found(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    link(root, "ln", "d")
+    readlink = os.readlink
+
+    def vanished(path: str, *, dir_fd: int | None = None) -> str:
+        os.unlink(path, dir_fd=dir_fd)
+        return readlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "readlink", vanished)
+
+    with pytest.raises(FileNotFoundError, match="ln/a"), root.locate("ln/a.txt"):
+        pass
+
+
 def test_what_became_a_link_after_the_walk_is_never_opened(root: Root) -> None:
     link(root, "ln", "../out/secret.txt")
 

@@ -257,6 +257,21 @@ def test_a_folder_that_cannot_be_synced_is_said_and_the_new_content_stands(
     assert (tmp_path / "a.txt").read_text() == "new"
 
 
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_folder_that_takes_no_new_file_is_refused_saying_why(
+    workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    monkeypatch.setattr(replace, "make_temporary", fails(number))
+
+    with pytest.raises(OSError, match=r"its folder cannot be written.*change a copy: 'a\.txt'") as refused:
+        workspace.replace_file("a.txt", b"new")
+    with pytest.raises(OSError, match=f"{os.strerror(number)}: 'b.txt'"):
+        workspace.replace_file("b.txt", b"new")
+
+    assert refused.value.errno == number
+
+
 def test_an_owner_who_cannot_be_kept_is_said(
     workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
