@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from toolhaft.discovery import lazy_names
 
 if TYPE_CHECKING:
+    from toolhaft.attach.executor import Executor as Executor
     from toolhaft.attach.toolkit import Toolkit as Toolkit
+    from toolhaft.attach.toolset import GovernedToolset as GovernedToolset
     from toolhaft.decorators import base_tool as base_tool
     from toolhaft.decorators import file_tool as file_tool
     from toolhaft.discovery import discover_directory as discover_directory
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES_BY_HOME = {
+    "toolhaft.attach.executor": ("Executor",),
     "toolhaft.attach.toolkit": ("Toolkit",),
+    "toolhaft.attach.toolset": ("GovernedToolset",),
     "toolhaft.decorators": ("base_tool", "file_tool"),
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
