@@ -1,0 +1,11 @@
+"""Reads a command line before it runs: what bash would execute, how far it may be trusted, which paths it names.
+
+Pure text work: no process is started, no file is read, and nothing else of toolhaft is imported.
+"""
+
+from .classify import classify
+from .syntax import Command, Script, parse
+from .verdict import Access, Level, PathUse, Verdict
+from .words import Redirect, Word
+
+__all__ = ["Access", "Command", "Level", "PathUse", "Redirect", "Script", "Verdict", "Word", "classify", "parse"]

@@ -1,0 +1,260 @@
+"""Bash source to simple commands, each with what bash would pass it and what it is fed from.
+
+`parse` is the way in. Words come from `lexer`, structure from tree-sitter-bash, which sees a skeleton: one `w` for
+every simple command, operators and keywords as they are. Both have to agree; where they do not, the text is not
+understood and `Script.problems` says so. The commands found are listed all the same, because the worst of them decides.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from functools import cache
+from typing import NamedTuple
+
+from tree_sitter import Language, Node, Parser
+
+from .expansions import Facts
+from .lexer import Items, Lexer, Run
+from .words import NotBashError, Redirect, Word
+
+MAX_CHARACTERS = 100_000
+MAX_COMMANDS = 2_000
+
+
+class Command(NamedTuple):
+    """A simple command: `a=1 name word > file`. A redirection of a group, or a loop's words, is one without words."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, tuple[Word, ...]], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    upstream: tuple[Command, ...] = ()  # the commands whose output it reads
+    inner: tuple[Command, ...] = ()  # the commands in its substitutions
+    functions: tuple[str, ...] = ()  # the functions it is part of
+    concurrent: bool = False  # in a pipe or in the background
+    folder: str | None = ""  # where `cd` has led; None: unknown
+    data: tuple[Word, ...] = ()  # the words of a `for` list or a `case`: not run, but known
+
+    @property
+    def text(self) -> str:
+        """The words with their quotes removed, one blank between: what blocked patterns are matched with."""
+        return " ".join(word.text for word in self.words)
+
+
+class Script(NamedTuple):
+    """All simple commands of a text, those inside substitutions included, and what was not understood."""
+
+    commands: tuple[Command, ...]
+    functions: frozenset[str]  # the functions it defines
+    problems: tuple[str, ...]
+
+
+def parse(source: str) -> Script:
+    """The simple commands of `source`; never raises, what is not bash is told in `problems`.
+
+    >>> [command.text for command in parse("r'm' x && ls").commands]
+    ['rm x', 'ls']
+    """
+    facts = Facts()
+    reader = _Reader()
+    if "\0" in source:
+        facts.problems.append("a NUL character")
+    if len(source) > MAX_CHARACTERS:
+        return Script((), frozenset(), (f"{len(source)} characters, more than {MAX_CHARACTERS}",))
+    lexer = Lexer(source, facts)
+    try:
+        reader.read(lexer.items())
+    except (NotBashError, RecursionError) as error:
+        facts.problems.append(str(error))
+        reader = _Reader()
+        reader.guess(lexer.read)
+    return Script(tuple(reader.commands), frozenset(reader.names), tuple(facts.doubts()))
+
+
+_DATA = frozenset(("word", "variable_name", "extglob_pattern"))
+_CASE_ENDS = frozenset((";;", ";&", ";;&"))
+_CLOSERS = frozenset(("}", ")", "fi", "done", "esac"))
+
+
+@cache
+def _grammar() -> Language:
+    import tree_sitter_bash
+
+    return Language(tree_sitter_bash.language())
+
+
+class _Reader:
+    """Walks the structure; what a command is fed from, and the folder it runs in, are passed down."""
+
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+        self.names: set[str] = set()
+        self.folder: str | None = ""
+
+    def read(self, runs: Items, *, upstream: tuple[Command, ...] = (), functions: tuple[str, ...] = ()) -> None:
+        """Read one list of runs; raises NotBashError when the grammar rejects its structure."""
+        if len(runs) == 1 and isinstance(runs[0], Run):
+            self.emit(runs[0], upstream, functions)
+            return
+        skeleton: list[str] = []
+        places: dict[int, Run] = {}
+        offset = 0
+        for index, run in enumerate(runs):
+            if isinstance(run, str):
+                shape = run
+            else:
+                places[offset] = run
+                trailing = not run.words and not run.assignments and index and runs[index - 1] in _CLOSERS
+                shape = ">w" if trailing else "w"
+            skeleton.append(shape)
+            offset += len(shape) + 1
+        root = Parser(_grammar()).parse(" ".join(skeleton).encode()).root_node
+        if root.has_error:
+            raise NotBashError("not a command that bash can read")
+        _Walk(self, places, functions).node(root, upstream, concurrent=False)
+
+    def guess(self, runs: Items) -> None:
+        """List what look like commands in a text that was not understood."""
+        upstream: tuple[Command, ...] = ()
+        before = ""
+        for run in runs:
+            if isinstance(run, str):
+                before = run
+                continue
+            start = len(self.commands)
+            if start >= MAX_COMMANDS:
+                return
+            try:
+                self.emit(run, upstream if before in ("|", "|&") else (), ())
+            except NotBashError:
+                self.commands.append(Command(tuple(run.words), tuple(run.assignments), tuple(run.redirects)))
+            upstream = (*upstream, *self.commands[start:]) if before in ("|", "|&") else tuple(self.commands[start:])
+
+    def emit(
+        self,
+        run: Run,
+        upstream: tuple[Command, ...],
+        functions: tuple[str, ...],
+        *,
+        concurrent: bool = False,
+        data: bool = False,
+    ) -> None:
+        """List the command of one run, those in its substitutions before it."""
+        if len(self.commands) >= MAX_COMMANDS:
+            raise NotBashError(f"more than {MAX_COMMANDS} commands")
+        words, redirects = tuple(run.words), tuple(run.redirects)
+        command = Command(
+            () if data else words,
+            tuple(run.assignments),
+            redirects,
+            upstream,
+            (),
+            functions,
+            concurrent,
+            self.folder,
+            words if data else (),
+        )
+        if nested := _nested(run):
+            start, folder = len(self.commands), self.folder
+            for runs in nested:
+                self.read(runs, upstream=(*upstream, command), functions=functions)
+                self.folder = folder
+            command = command._replace(inner=tuple(self.commands[start:]))
+        self.commands.append(command)
+        if command.words and command.words[0].text in ("cd", "pushd", "popd"):
+            self.folder = _changed(self.folder, command.words)
+
+
+class _Walk:
+    """One pass over the grammar's tree of one list of runs."""
+
+    def __init__(self, reader: _Reader, places: dict[int, Run], functions: tuple[str, ...]) -> None:
+        self.reader, self.places, self.functions = reader, places, functions
+
+    def node(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
+        match node.type:
+            case "command" | "file_redirect" | "word" | "variable_name" | "extglob_pattern":
+                self._leaf(node, upstream, concurrent=concurrent)
+            case "pipeline":
+                self._pipeline(node, upstream)
+            case "subshell":
+                folder = self.reader.folder
+                self._children(node, upstream, concurrent=concurrent)
+                self.reader.folder = folder
+            case "function_definition":
+                self._function(node, upstream)
+            case "redirected_statement":
+                self._redirected(node, upstream, concurrent=concurrent)
+            case _:
+                self._children(node, upstream, concurrent=concurrent)
+
+    def _children(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
+        children = node.children
+        for index, child in enumerate(children):
+            if child.type in _CASE_ENDS and node.type != "case_item":
+                raise NotBashError(f"{child.type} outside of case")
+            if child.is_named:
+                background = index + 1 < len(children) and children[index + 1].type == "&"
+                self.node(child, upstream, concurrent=concurrent or background)
+
+    def _leaf(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
+        run = self.places.get(node.start_byte)
+        if run is None or node.end_byte - node.start_byte > 2:
+            raise NotBashError("a keyword or a bracket where bash expects a command")
+        self.reader.emit(run, upstream, self.functions, concurrent=concurrent, data=node.type in _DATA)
+
+    def _pipeline(self, node: Node, upstream: tuple[Command, ...]) -> None:
+        commands, folder = self.reader.commands, self.reader.folder
+        for child in node.children:
+            if child.is_named:
+                start = len(commands)
+                self.node(child, upstream, concurrent=True)
+                self.reader.folder = folder
+                upstream = (*upstream, *commands[start:])
+
+    def _redirected(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
+        commands = self.reader.commands
+        start = len(commands)
+        for child in node.children:
+            if child.type == "file_redirect":
+                self.node(child, upstream, concurrent=concurrent)
+        upstream = (*upstream, *commands[start:])
+        for child in node.children:
+            if child.is_named and child.type != "file_redirect":
+                self.node(child, upstream, concurrent=concurrent)
+
+    def _function(self, node: Node, upstream: tuple[Command, ...]) -> None:
+        name, *rest = [child for child in node.children if child.is_named]
+        run = self.places.get(name.start_byte)
+        if run is None or len(run.words) != 1:
+            raise NotBashError("a function without a plain name")
+        self.reader.names.add(run.words[0].text)
+        body = _Walk(self.reader, self.places, (*self.functions, run.words[0].text))
+        folder = self.reader.folder
+        for child in rest:
+            body.node(child, upstream, concurrent=False)
+        self.reader.folder = folder
+
+
+def _nested(run: Run) -> list[Items]:
+    """The substitutions in all words of a run."""
+    found = [runs for word in run.words if word.nested for runs in word.nested]
+    for _, words in run.assignments:
+        found += [runs for word in words for runs in word.nested]
+    for redirect in run.redirects:
+        found += redirect.target.nested
+    return found
+
+
+def _changed(folder: str | None, words: tuple[Word, ...]) -> str | None:
+    operands = [word for word in words[1:] if not word.text.startswith("-") or word.text == "-"]
+    target = operands[0] if operands else Word("~", home=True)
+    if (
+        words[0].text != "cd"
+        or len(operands) > 1
+        or target.text == "-"
+        or not (target.known or target.text in ("~", "."))
+    ):
+        return None
+    if folder is None and not target.text.startswith(("/", "~")):
+        return None
+    return target.text if target.text.startswith("~") else posixpath.normpath(posixpath.join(folder or "", target.text))

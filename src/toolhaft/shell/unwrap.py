@@ -1,0 +1,375 @@
+"""Follows a command into the commands it runs: `sh -c`, `env`, `xargs`, `find -exec`, `sudo`, `git -c alias.x=!...`.
+
+`unwrap` answers the commands found inside, and the least that the wrapper itself is. A wrapper that also runs what
+cannot be seen (a file, standard input, another machine) is dangerous by itself; it is followed all the same, because
+what it runs may be worse.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from . import git
+from .dev import TOOLS
+from .environment import matters
+from .options import names, read_options
+from .syntax import Command, parse
+from .verdict import Level
+from .words import Word
+
+SHELLS = names("sh bash dash ash ksh mksh zsh fish rbash busybox-sh")
+INTERPRETERS = names("python python2 python3 perl ruby node nodejs php lua Rscript osascript deno bun pypy3 tclsh")
+
+
+class Unwrapped(NamedTuple):
+    """What a wrapper runs. `rest`: its own words, where they have to be judged too (`find` without its `-exec`)."""
+
+    commands: tuple[Command, ...]
+    floor: Level = Level.SAFE
+    reason: str = ""
+    rest: tuple[Word, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program that runs the command in its operands: `nice -n 5 COMMAND`."""
+
+    values: str = ""  # its options that take a value
+    only: str | None = ""  # its harmless options; None: any
+    skip: int = 0  # operands before the command
+    floor: Level = Level.SAFE
+
+
+_DANGER = Level.DANGEROUS
+WRAPPERS: dict[str, Wrapper] = {
+    "nice": Wrapper(values="n adjustment", only="n adjustment 0 1 2 3 4 5 6 7 8 9"),
+    "ionice": Wrapper(values="c n class classdata", only="c n t class classdata ignore"),
+    "nohup": Wrapper(),
+    "time": Wrapper(only="p v"),
+    "timeout": Wrapper(
+        values="k s kill-after signal", only="k s v kill-after signal foreground preserve-status verbose", skip=1
+    ),
+    "gtimeout": Wrapper(
+        values="k s kill-after signal", only="k s v kill-after signal foreground preserve-status", skip=1
+    ),
+    "stdbuf": Wrapper(values="i o e input output error", only="i o e input output error"),
+    "builtin": Wrapper(),
+    "exec": Wrapper(values="a", only="c l"),
+    "setsid": Wrapper(only=None, floor=_DANGER),
+    "chrt": Wrapper(only=None, skip=1, floor=_DANGER),
+    "taskset": Wrapper(only=None, skip=1, floor=_DANGER),
+    "unbuffer": Wrapper(only=None, floor=_DANGER),
+    "catchsegv": Wrapper(only=None, floor=_DANGER),
+    "fakeroot": Wrapper(only=None, values="l s i b lib faked", floor=_DANGER),
+    "strace": Wrapper(only=None, values="e o p s u E P S a b I O X", floor=_DANGER),
+    "ltrace": Wrapper(only=None, values="e o p s u l a n", floor=_DANGER),
+    "valgrind": Wrapper(only=None, floor=_DANGER),
+    "gdb": Wrapper(only=None, values="ex x", floor=_DANGER),
+    "chroot": Wrapper(only=None, skip=1, floor=_DANGER),
+    "unshare": Wrapper(only=None, floor=_DANGER),
+    "nsenter": Wrapper(only=None, values="t S G target", floor=_DANGER),
+    "systemd-run": Wrapper(only=None, values="p u M E unit property", floor=_DANGER),
+    "bwrap": Wrapper(only=None, floor=_DANGER),
+    "firejail": Wrapper(only=None, floor=_DANGER),
+    "proot": Wrapper(only=None, values="r b w q", floor=_DANGER),
+    "flock": Wrapper(only=None, values="w E c timeout", skip=1, floor=_DANGER),
+    "watch": Wrapper(only=None, values="n interval", floor=_DANGER),
+    "parallel": Wrapper(only=None, values="j a I S jobs", floor=_DANGER),
+    "entr": Wrapper(only=None, floor=_DANGER),
+    "busybox": Wrapper(floor=_DANGER),
+    "toybox": Wrapper(floor=_DANGER),
+    "coproc": Wrapper(floor=_DANGER),
+    "torsocks": Wrapper(only=None, floor=_DANGER),
+    "proxychains": Wrapper(only=None, values="f", floor=_DANGER),
+    "xvfb-run": Wrapper(only=None, values="s n e f p w", floor=_DANGER),
+    "dbus-run-session": Wrapper(only=None, floor=_DANGER),
+    "sudo": Wrapper(only=None, values="u g h p C r t T U D R user group host prompt", floor=Level.BLOCKED),
+    "doas": Wrapper(only=None, values="u C", floor=Level.BLOCKED),
+    "pkexec": Wrapper(only=None, values="user", floor=Level.BLOCKED),
+    "npx": Wrapper(values="", only="y yes no no-install prefer-offline", floor=Level.DEV),
+    "bunx": Wrapper(only="", floor=Level.DEV),
+    "uvx": Wrapper(values="p python", only="q quiet p python", floor=Level.DEV),
+}
+# `poetry run pytest`: the tool, its sub-command, and options of the sub-command that are harmless
+_RUNNERS: dict[str, tuple[str, str, str]] = {
+    "uv": (
+        "run",
+        "frozen locked no-sync offline active q quiet all-extras dev no-dev extra group isolated",
+        "extra group",
+    ),
+    "poetry": ("run", "", ""),
+    "pipenv": ("run", "", ""),
+    "pdm": ("run", "", ""),
+    "rye": ("run", "", ""),
+    "bundle": ("exec", "", ""),
+    "npm": ("exec", "", ""),
+    "pnpm": ("exec", "", ""),
+    "yarn": ("exec", "", ""),
+    "python -m coverage": ("run", "m branch a append p parallel-mode source omit include", "source omit include"),
+    "coverage": ("run", "m branch a append p parallel-mode source omit include", "source omit include"),
+}
+
+
+def unwrap(command: Command, name: str) -> Unwrapped | None:
+    """What `command`, whose program is called `name`, runs; None when it is no wrapper."""
+    words = command.words[1:]
+    if name in SHELLS:
+        return _shell(command, name)
+    if name == "eval":
+        return _text(command, words, " ".join(word.text for word in words))
+    if name == "find":
+        return _find(command, words)
+    if name == "xargs":
+        return _xargs(command, words)
+    if name == "env":
+        return _env(command, words)
+    if name == "command":
+        return _command(command, words)
+    if name == "git":
+        return _git(command, words)
+    if name in ("ssh", "su", "runuser", "script", "trap", "watch", "flock"):
+        return _strings(command, name, words)
+    if name in ("python", "python3", "python2", "pypy3"):
+        return _python(command, words)
+    if name in _RUNNERS and words and words[0].text == _RUNNERS[name][0]:
+        return _runner(command, name, words[1:])
+    if name in WRAPPERS:
+        return _operands(command, WRAPPERS[name], words)
+    return None
+
+
+def _inside(command: Command, words: tuple[Word, ...]) -> Command:
+    """The command that a wrapper runs: fed from the same pipe, in the same folder."""
+    return command._replace(words=words, assignments=(), redirects=())
+
+
+def _operands(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Unwrapped:
+    options = read_options(words, names(wrapper.values), stop=True)
+    rest = options.operands
+    floor, reason = wrapper.floor, f"{command.words[0].text} itself"
+    if wrapper.only is not None and (other := options.other(names(wrapper.only))):
+        floor, reason = max(floor, _DANGER, key=lambda level: level.rank), f"option {other!r}"
+    while rest and "=" in rest[0].text and wrapper.floor is Level.BLOCKED:
+        rest = rest[1:]
+    rest = rest[wrapper.skip :]
+    if floor is Level.DEV and rest and rest[0].text not in TOOLS:
+        floor, reason = _DANGER, f"it may download and run {rest[0].text!r}"
+    if options.doubtful and not (rest and rest[0].known):
+        floor, reason = max(floor, _DANGER, key=lambda level: level.rank), "a word of unknown value"
+    return Unwrapped((_inside(command, rest),) if rest else (), floor, reason)
+
+
+def _text(command: Command, words: tuple[Word, ...], source: str, *, floor: Level = Level.SAFE) -> Unwrapped:
+    """Follow a text that a shell will read."""
+    script = parse(source)
+    commands = tuple(
+        inner._replace(upstream=(*command.upstream, *inner.upstream), inner=(*inner.inner, *command.inner))
+        for inner in script.commands
+    )
+    if script.problems:
+        return Unwrapped(commands, _DANGER, script.problems[0])
+    if any(not word.known for word in words):
+        return Unwrapped(commands, _DANGER, "a text that only the running shell knows")
+    return Unwrapped(commands, floor, f"{command.words[0].text} itself" if command.words else "")
+
+
+# What other shells read differently from bash: to them it may be another command.
+_BASH_ONLY = re.compile(r"""\$['"]|\(\(|\[\[|&>|<<<|[<>]\(|\|&|\{[^}]*(?:,|\.\.)|\bfunction\b|=\(|\$\[|[@?*+!]\(|\\x""")
+
+
+def _shell(command: Command, name: str) -> Unwrapped:
+    options = read_options(command.words[1:], names("c o O rcfile init-file"), stop=True)
+    programs = options.values(names("c"))
+    if not programs and options.has(names("c")):
+        return Unwrapped((), _DANGER, f"{name} -c without a program")
+    if programs:
+        # in `bash -c -e TEXT` or `bash -co pipefail TEXT` the text is an operand: read both
+        text = programs[0] if not programs[0].text.startswith("-") else (options.operands or programs)[0]
+        odd = (
+            options.doubtful or options.other(names("c l e u x")) or any(word.text.startswith("-") for word in programs)
+        )
+        foreign = name not in ("bash", "rbash") and (
+            name not in ("sh", "dash", "ash", "ksh", "mksh") or _BASH_ONLY.search(text.text)
+        )
+        found = _text(command, (text, *options.operands), text.text)
+        if (odd or foreign) and found.floor < _DANGER:
+            return found._replace(floor=_DANGER, reason=f"{name} may read this otherwise")
+        return found
+    if options.has(names("n")) and options.operands and not options.other(names("n")):
+        return Unwrapped((), Level.DEV, f"{name} -n only reads a script")
+    for text in _fed_texts(command) if not options.operands else []:
+        found = parse(text)
+        return Unwrapped(found.commands, _DANGER, f"{name} runs what it is fed")
+    return Unwrapped((), _DANGER, f"{name} runs a script")
+
+
+def _fed_texts(command: Command) -> list[str]:
+    """The text on standard input, where it can be seen: a here-document, or `echo` before the pipe."""
+    texts = [redirect.target.text for redirect in command.redirects if redirect.operator in ("<<", "<<<")]
+    if not texts and command.upstream and command.upstream[-1].words:
+        last = command.upstream[-1]
+        if last.words[0].text in ("echo", "printf"):
+            texts = [
+                " ".join(word.text for word in last.words[1:] if not word.text.startswith("-") or len(word.text) > 2)
+            ]
+        elif last.words[0].text == "cat":
+            texts = [redirect.target.text for redirect in last.redirects if redirect.operator in ("<<", "<<<")]
+    return texts
+
+
+_FIND_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+def _find(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+    rest: list[Word] = []
+    commands: list[Command] = []
+    floor = Level.SAFE
+    index = 0
+    while index < len(words):
+        if words[index].text not in _FIND_RUNS:
+            rest.append(words[index])
+            index += 1
+            continue
+        if words[index].text.startswith("-ok"):
+            floor = _DANGER
+        inner: list[Word] = []
+        index += 1
+        while (
+            index < len(words)
+            and words[index].text != ";"
+            and not (words[index].text == "+" and inner[-1:] and inner[-1].text == "{}")
+        ):
+            inner.append(words[index])
+            index += 1
+        index += 1
+        found = tuple(word._replace(known=False) if "{}" in word.text else word for word in inner)
+        commands.append(_inside(command, found))
+    return Unwrapped(tuple(commands), floor, "find -ok asks", tuple(rest))
+
+
+_UNKNOWN = Word("", known=False, splits=True, open=True)
+
+
+def _xargs(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+    options = read_options(
+        words,
+        names("I J R n P L s d E a i l max-args max-procs max-lines max-chars delimiter arg-file replace eof"),
+        stop=True,
+    )
+    inner = options.operands or (Word("echo"),)
+    marks = [value.text for value in options.values(names("I J i replace"))] + (
+        ["{}"] if options.has(names("i replace")) else []
+    )
+    if marks:
+        inner = tuple(
+            word._replace(known=False, open=any(word.text.startswith(mark) for mark in marks), splits=False)
+            if any(mark in word.text for mark in marks if mark)
+            else word
+            for word in inner
+        )
+    else:
+        inner = (*inner, _UNKNOWN)
+    harmless = names(
+        "0 I n P L r t x d s null no-run-if-empty max-args max-procs max-lines verbose exit delimiter replace"
+    )
+    floor = _DANGER if options.doubtful and not options.operands else Level.SAFE
+    if other := options.other(harmless):
+        return Unwrapped((_inside(command, inner),), _DANGER, f"xargs option {other!r}")
+    return Unwrapped((_inside(command, inner),), floor, "xargs of an unknown command")
+
+
+def _env(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+    options = read_options(words, names("u C S unset chdir split-string"), stop=True)
+    rest = options.operands
+    floor, reason = Level.SAFE, "env itself"
+    if split := options.values(names("S split-string")):
+        found = _text(command, tuple(split), " ".join([split[0].text, *(word.text for word in rest)]))
+        return found._replace(
+            floor=max(found.floor, _DANGER, key=lambda level: level.rank), reason="env -S splits a text its own way"
+        )
+    if other := options.other(names("i u 0 ignore-environment unset null")):
+        floor, reason = _DANGER, f"env option {other!r}"
+    while rest and "=" in rest[0].text and not rest[0].text.startswith("="):
+        variable = rest[0].text.partition("=")[0]
+        if matters(variable) or (not rest[0].known and rest[0].open):
+            floor, reason = _DANGER, f"setting {variable} changes what programs run"
+        rest = rest[1:]
+    if rest and rest[0].text == "-":
+        rest = rest[1:]
+    return Unwrapped((_inside(command, rest),) if rest else (), floor, reason)
+
+
+def _command(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+    options = read_options(words, frozenset(), stop=True)
+    if options.has(names("v V")):
+        return Unwrapped(())
+    return _operands(command, Wrapper(only="p"), words)
+
+
+def _git(command: Command, words: tuple[Word, ...]) -> Unwrapped | None:
+    """The commands in git's own options: aliases, pagers and monitors given by -c, and `--exec`."""
+    options, rest = git.split(words)
+    texts = [value.text.partition("=")[2].lstrip("!") for name, value in options.options if name == "c" and value]
+    name = rest[0].text if rest else ""
+    inner: list[Command] = []
+    if name == "rebase":
+        texts += [value.text for value in read_options(rest[1:], names("x exec")).values(names("x exec"))]
+    elif name in ("bisect", "submodule") and len(rest) > 2 and rest[1].text in ("run", "foreach"):
+        texts += [rest[2].text] if rest[1].text == "foreach" and len(rest) == 3 else []
+        inner.append(_inside(command, rest[2:]))
+    elif name == "difftool":
+        texts += [value.text for value in read_options(rest[1:], names("x extcmd")).values(names("x extcmd"))]
+    inner += [found for text in texts for found in parse(text).commands]
+    return Unwrapped(tuple(inner), _DANGER, f"git {name} runs other commands") if inner else None
+
+
+def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
+    """Programs that hand a text to a shell."""
+    values = {
+        "ssh": "b c D E e F I i J L l m O o p Q R S W w B",
+        "su": "c s g command",
+        "runuser": "u c g command",
+    }.get(name, "c n w")
+    options = read_options(words, names(values), stop=name in ("ssh", "watch", "trap", "flock"))
+    floor = Level.BLOCKED if name in ("su", "runuser") else _DANGER
+    texts = [word.text for word in options.values(names("c command"))]
+    if name == "ssh":
+        texts = [" ".join(word.text for word in options.operands[1:])]
+        texts += [word.text.partition("=")[2] for word in options.values(names("o"))]
+    elif name == "trap":
+        texts = [word.text for word in options.operands[:1]]
+    elif name == "watch":
+        texts = [" ".join(word.text for word in options.operands)]
+    elif name == "flock":
+        texts += [" ".join(word.text for word in options.operands[1:])]
+    commands = tuple(inner for text in texts for inner in parse(text).commands)
+    return Unwrapped(commands, floor, f"{name} runs what it is told")
+
+
+def _python(command: Command, words: tuple[Word, ...]) -> Unwrapped | None:
+    """`python -m MODULE ...` as a command called `python -m MODULE`: any file of that name could be meant."""
+    for index, word in enumerate(words):
+        if word.text == "-m" and word.known and len(words) > index + 1:
+            module = words[index + 1]
+            named = module._replace(text=f"python -m {module.text}")
+            return Unwrapped((_inside(command, (named, *words[index + 2 :])),), Level.DEV, "it runs a module of Python")
+        if not re.fullmatch(r"-[uBbOsEPq]+", word.text):
+            return None
+    return None
+
+
+def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
+    _, harmless, values = _RUNNERS[name]
+    options = read_options(words, names(values), stop=True)
+    rest = options.operands
+    if name.endswith("coverage"):
+        module = options.has(names("m"))
+        rest = (Word("python"), *((Word("-m"),) if module else ()), *rest)
+    if name in ("npm", "pnpm", "yarn") and rest and rest[0].text not in TOOLS:
+        return Unwrapped((_inside(command, rest),), _DANGER, f"it may download and run {rest[0].text!r}")
+    if other := options.other(names(harmless)):
+        inner = tuple(found for value in options.values(names("c call")) for found in parse(value.text).commands)
+        return Unwrapped((*inner, _inside(command, rest)) if rest else inner, _DANGER, f"option {other!r} of {name}")
+    return Unwrapped((_inside(command, rest),) if rest else (), Level.DEV, f"{name} runs the project's programs")
