@@ -14,7 +14,6 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import LocalWorkspace as LocalWorkspaceCapability
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.workspaces import (
-    AuthorityWorkspace,
     FileEntry,
     LocalWorkspaceBackend,
     ReadOnlyWorkspace,
@@ -83,13 +82,13 @@ def wrapped(folder: Path, kind: str) -> Any:
         "plain": inner,
         "twice": ToolWorkspace(ToolWorkspace(inner)),
         "pydantic-ai": LocalWorkspaceBackend(folder),
-        "authority": AuthorityWorkspace(inner, authority="none"),
+        "wrapper": WrapperWorkspace(inner),
         "read-only": ReadOnlyWorkspace(inner),
     }[kind]
 
 
-READERS = ["path", "local", "plain", "twice", "pydantic-ai", "authority", "read-only"]
-WRITERS = ["path", "local", "plain", "twice", "pydantic-ai", "authority"]
+READERS = ["path", "local", "plain", "twice", "pydantic-ai", "wrapper", "read-only"]
+WRITERS = ["path", "local", "plain", "twice", "pydantic-ai", "wrapper"]
 
 
 async def text_of(place: ToolWorkspace, path: str, **options: int) -> tuple[str, ...]:
@@ -197,7 +196,7 @@ async def test_a_contained_backend_contains_through_a_wrapper_too(tmp_path: Path
     (tmp_path / "ws").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
 
-    for kind in ("local", "authority", "read-only"):
+    for kind in ("local", "wrapper", "read-only"):
         with use_workspace(wrapped(tmp_path / "ws", kind)) as place, pytest.raises(PathTraversalError):
             await place.read_page("../secret")
 
@@ -249,7 +248,7 @@ async def test_a_page_a_write_and_a_listing_take_one_thread_hop(
     assert len(hops) == 4
 
 
-@pytest.mark.parametrize("kind", ["local", "pydantic-ai", "authority"])
+@pytest.mark.parametrize("kind", ["local", "pydantic-ai", "wrapper"])
 async def test_many_calls_at_once_all_come_to_an_end(tmp_path: Path, kind: str) -> None:
     """Also where each of them waits, in a thread, for another one that the wrapped workspace needs."""
     (tmp_path / "a.txt").write_bytes(b"text")

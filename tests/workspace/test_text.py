@@ -188,6 +188,7 @@ def test_damaged_utf8_is_not_taken_for_a_legacy_encoding(data: bytes) -> None:
         b"\x01\xff\xfe\x80",
         b"plain text with one \0 in it",
         b"\1\2\3\0",
+        b"\xff\xd8\xff\xe0 JFIF \x80\x90 beginning of a photograph",
     ],
 )
 def test_what_is_not_text_has_no_encoding(data: bytes) -> None:
