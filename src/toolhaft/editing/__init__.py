@@ -10,6 +10,7 @@ from toolhaft.editing.exact import Edit, Replaced, replace_exact
 from toolhaft.editing.patch_model import PatchError, PatchProblem
 from toolhaft.editing.patch_plan import FileChange, plan_patch
 from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 
 __all__ = [
     "Edit",
@@ -23,5 +24,6 @@ __all__ = [
     "edits_diff",
     "plan_patch",
     "replace_exact",
+    "replace_tolerant",
     "unified_diff",
 ]

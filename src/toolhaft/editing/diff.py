@@ -12,7 +12,7 @@ from toolhaft.editing.diff_rows import Rows
 from toolhaft.editing.exact import Edit
 from toolhaft.editing.patch_names import header_name
 
-__all__ = ["UnifiedDiff", "edits_diff", "unified_diff"]
+__all__ = ["UnifiedDiff", "difference", "edits_diff", "unified_diff"]
 
 MAX_LINES = 400
 MAX_LINE_CHARS = 1000
@@ -56,7 +56,7 @@ def unified_diff(
     present = old if old is not None else new
     before = old if old is not None or present is None else present[:0]
     after = new if new is not None or present is None else present[:0]
-    edits = [] if before is None or after is None else [_difference(before, after)]
+    edits = [] if before is None or after is None else [difference(before, after)]
     names = (None if old is None else old_path or path, None if new is None else path)
     rows = Rows(context=context, encoding=encoding)
     if before is not None:
@@ -117,7 +117,7 @@ def _tabbed(name: str) -> str:
     return f"{name}\t" if " " in name else name
 
 
-def _difference(old: AnyStr, new: AnyStr) -> Edit[AnyStr]:
+def difference(old: AnyStr, new: AnyStr) -> Edit[AnyStr]:
     """One edit from `old` to `new`: all but what they share at the beginning and at the end."""
     start = _shared(old, new, min(len(old), len(new)), from_end=False)
     tail = _shared(old, new, min(len(old), len(new)) - start, from_end=True)

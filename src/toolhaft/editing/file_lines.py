@@ -56,3 +56,29 @@ class FileLines:
                 if self.bare[start : start + len(block)] == block:
                     return start
         return None
+
+    def ended_alike(self, added: Sequence[str], start: int, end: int) -> list[str]:
+        """The `added` lines as they stand in the place of `start:end`.
+
+        Each ends as the line it replaces, or else as the line before, or behind.
+        """
+        ends = [line.endswith("\r") for line in self.raw[start:end] or self.raw[max(start - 1, 0) :][:1]] or [False]
+        return [line.removesuffix("\r") + "\r" * ends[min(at, len(ends) - 1)] for at, line in enumerate(added)]
+
+    def replaced(self, changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
+        """The text with the lines `start:end` of each change, in rising order, replaced by others.
+
+        A newline ends the text exactly if one did before.
+        """
+        raw: list[str] = []
+        copied = 0
+        for start, end, added in changes:
+            raw += self.raw[copied:start]
+            raw += self.ended_alike(added, start, end)
+            copied = end
+        raw += self.raw[copied:]
+        if self.terminated or not raw:
+            return "".join(f"{line}\n" for line in raw)
+        if copied == len(self.raw) or self.lent_cr:
+            raw[-1] = raw[-1].removesuffix("\r")
+        return "\n".join(raw)

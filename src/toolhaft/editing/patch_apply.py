@@ -84,27 +84,20 @@ def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) 
     made: list[str] = []
     at = 0
     added: list[str] = []
-    removed: list[str] = []
+    removed = 0
     for mark, line in [*hunk.body, (" ", "")]:
         if mark == "+":
             added.append(line)
         elif mark == "-":
-            removed.append(lines.raw[start + at])
+            removed += 1
             at += 1
         else:
-            made += added if literal else _with_line_ends(lines, added, removed, start + at)
-            added, removed = [], []
+            made += added if literal else lines.ended_alike(added, start + at - removed, start + at)
+            added, removed = [], 0
             if first <= at < last:
                 made.append(lines.raw[start + at])
             at += 1
     return made
-
-
-def _with_line_ends(lines: FileLines, added: Sequence[str], removed: Sequence[str], behind: int) -> list[str]:
-    """The added lines, each ending as the line it replaces, or else as the one before it, or behind it."""
-    around = lines.raw[behind - 1] if behind else lines.raw[0]
-    ends = [line.endswith("\r") for line in removed] or [around.endswith("\r")]
-    return [line.removesuffix("\r") + "\r" * ends[min(number, len(ends) - 1)] for number, line in enumerate(added)]
 
 
 def _joined(lines: FileLines, raw: list[str], placed: Sequence[tuple[Hunk, int]]) -> str:
