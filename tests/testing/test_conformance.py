@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 from pydantic_ai import BinaryContent, RunContext, ToolReturn
+from pydantic_core import core_schema
 
 from toolhaft.decorators import base_tool, file_tool
 from toolhaft.discovery import ToolLoadError, discover_entry_points, discover_package
@@ -32,7 +33,7 @@ FAULTS = {
     "no_prompt": ("prompt", "Write prompts/no_prompt_prompt.xml"),
     "not_async": ("loads", "async"),
     "path_filepath": ("filepath", "Write `filepath: str`"),
-    "takes_a_function": ("schema", "no schema can be made of its parameters: PydanticInvalidForJsonSchema"),
+    "takes_a_function": ("loads", "which has no JSON schema"),
     "undecorated": ("decorated", "Put @base_tool or @file_tool on it"),
     "undescribed": ("parameters", "'text' has no description"),
 }
@@ -190,6 +191,28 @@ class TestProblems:
             return text
 
         assert "its prompt is 'other_prompt.xml'. Name the file 'echo_prompt.xml'." in told(echo, "named")
+
+    def test_a_type_that_loses_its_schema_is_one_problem(self, tmp_path: Path) -> None:
+        class Fickle:
+            asked_before = False
+
+            @classmethod
+            def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+                if cls.asked_before:
+                    raise ValueError("it changed\n its mind.")
+                return core_schema.str_schema()
+
+        file = tmp_path / "echo_prompt.xml"
+        file.write_text(PROMPT.format(name="text"))
+
+        @base_tool(prompt=file)
+        async def echo(text: Fickle) -> str:
+            return str(text)
+
+        Fickle.asked_before = True
+
+        assert "ValueError: it changed its mind. Use types that JSON has." in told(echo, "schema")
+        assert told(echo, "parameters") == ""
 
     def test_a_tool_without_parameters_is_right(self) -> None:
         @base_tool

@@ -58,7 +58,9 @@ def problems(tool: Callable[..., Any]) -> list[Problem]:
     if not is_tool(tool):
         return [_no_tool(tool)]
     name = tool_spec(tool).name
-    return [Problem(tool=name, rule=rule, message=text) for rule, check in _CHECKS.items() for text in check(tool)]
+    # The other rules read the schema: where none can be made, that is the one problem.
+    checks: Mapping[Rule, _Check] = {"schema": _check_schema} if any(_check_schema(tool)) else _CHECKS
+    return [Problem(tool=name, rule=rule, message=text) for rule, check in checks.items() for text in check(tool)]
 
 
 def cause(error: BaseException) -> str:
@@ -77,6 +79,8 @@ def _no_tool(function: Callable[..., Any]) -> Problem:
     )
     return Problem(tool=name, rule="decorated", message=text)
 
+
+_Check = Callable[[ToolFunction], Iterator[str]]
 
 # Each check yields what is wrong with a decorated tool; the name of its rule stands in `_CHECKS`.
 
@@ -120,8 +124,8 @@ def _check_schema(tool: ToolFunction) -> Iterator[str]:
 
 
 def _check_parameters(tool: ToolFunction) -> Iterator[str]:
-    if not tool_spec(tool).prompt_file or any(_check_schema(tool)):  # a missing prompt is one problem, not many
-        return
+    if not tool_spec(tool).prompt_file:
+        return  # that is the one problem
     schema = tool_spec(tool).schema
     for name, parameter in schema.get("properties", {}).items():
         reference = str(parameter.get("$ref", "")).rpartition("/")[2]
@@ -152,12 +156,11 @@ def _check_returns(tool: ToolFunction) -> Iterator[str]:
         )
 
 
-_CHECKS: Mapping[Rule, Callable[[ToolFunction], Iterator[str]]] = MappingProxyType(
+_CHECKS: Mapping[Rule, _Check] = MappingProxyType(
     {
         "named": _check_named,
         "prompt": _check_prompt,
         "described": _check_described,
-        "schema": _check_schema,
         "parameters": _check_parameters,
         "filepath": _check_filepath,
         "returns": _check_returns,

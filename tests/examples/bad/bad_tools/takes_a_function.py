@@ -1,4 +1,4 @@
-"""The fault: a field of the tool's model is a function, and no model can send one."""
+"""The fault: a field of its argument is a function, which no JSON can carry: decorating it fails."""
 
 from collections.abc import Callable
 
