@@ -122,6 +122,13 @@ def test_folders_made_for_a_write_that_fails_are_removed_again(workspace: LocalW
     assert os.listdir(tmp_path / "d") == []
 
 
+def test_a_path_longer_than_the_kernel_takes_makes_no_folder(workspace: LocalWorkspace, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="name too long"):
+        workspace.replace_file("a/" * 2500 + "a.txt", b"new", mode="create")
+
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_folder_somebody_else_made_meanwhile_is_used(
     workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,11 +173,31 @@ def test_a_file_somebody_else_made_meanwhile_is_not_lost(
 # Replacing
 
 
-def test_replacing_keeps_mode_owner_and_attributes(workspace: LocalWorkspace, tmp_path: Path) -> None:
+@pytest.fixture
+def attributes(tmp_path: Path) -> None:
+    """Extended attributes, where this file system has them."""
+    (tmp_path / "probe").touch()
+    try:
+        os.setxattr(tmp_path / "probe", "user.probe", b"")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    (tmp_path / "probe").unlink()
+
+
+def test_replacing_keeps_extended_attributes(workspace: LocalWorkspace, tmp_path: Path, attributes: None) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    os.setxattr(tmp_path / "a.txt", "user.origin", b"here")
+
+    workspace.replace_file("a.txt", b"new")
+
+    assert os.getxattr(tmp_path / "a.txt", "user.origin") == b"here"
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_replacing_keeps_mode_and_owner(workspace: LocalWorkspace, tmp_path: Path) -> None:
     path = tmp_path / "run.sh"
     path.write_text("old")
     path.chmod(0o4754)
-    os.setxattr(path, "user.origin", b"here")
     if os.geteuid() == 0:
         os.chown(path, 1234, 2345)
         path.chmod(0o4754)
@@ -180,12 +207,11 @@ def test_replacing_keeps_mode_owner_and_attributes(workspace: LocalWorkspace, tm
 
     after = path.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
-    assert os.getxattr(path, "user.origin") == b"here"
     assert (written.created, path.read_text()) == (False, "new")
 
 
 def test_attributes_that_only_the_new_file_got_are_removed(
-    workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: None
 ) -> None:
     """As a folder's default access list would give them."""
     (tmp_path / "a.txt").write_text("old")

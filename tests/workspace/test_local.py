@@ -159,13 +159,31 @@ def test_a_listing_says_what_links_lead_to_only_inside(workspace: LocalWorkspace
     ]
 
 
-@pytest.mark.parametrize(("path", "exists"), [(".", True), ("a.txt", True), ("b.txt", False), ("a.txt/b", False)])
+@pytest.mark.parametrize(
+    ("path", "exists"), [(".", True), ("a.txt", True), ("b.txt", False), ("a.txt/b", False), ("loop", False)]
+)
 async def test_exists_answers_without_an_error(
     workspace: LocalWorkspace, tmp_path: Path, path: str, exists: bool
 ) -> None:
     (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "loop").symlink_to("loop")
 
     assert await workspace.exists(path) is exists
+
+
+@pytest.mark.parametrize("path", ["a.txt/", "ln/", "ln/."])
+async def test_a_name_with_a_slash_behind_it_is_removed_only_where_it_is_a_folder(
+    workspace: LocalWorkspace, tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "ln").symlink_to("d")
+
+    with pytest.raises(NotADirectoryError):
+        await workspace.remove(path)
+    await workspace.remove("d/")
+
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "ln"]
 
 
 async def test_asking_about_a_path_outside_is_refused(workspace: LocalWorkspace) -> None:

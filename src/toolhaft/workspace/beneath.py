@@ -28,6 +28,9 @@ AnyPath = TypeVar("AnyPath", str, Path)
 O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
 # Answers of openat2 that are not about the file: leads out or absolute link, raced, interrupted, missing, filtered.
 _ASK_THE_WALK = frozenset({errno.EXDEV, errno.EAGAIN, errno.EINTR, errno.ENOSYS, errno.EPERM})
+# The kernel's own limit (include/uapi/linux/limits.h, PATH_MAX with its NUL): the walk alone would know none, and a
+# write could make folders that no other program can name.
+_MAX_PATH_BYTES = 4095
 # How often a name may turn into a link between the walk that saw it and the open, before that is an error.
 _MAX_RACES = 40
 
@@ -137,12 +140,14 @@ class Root:
                 f"{path!r} is no path: it is empty or holds a NUL character. Give a path in the workspace."
             )
         try:
-            os.fsencode(path)
+            encoded = os.fsencode(path)
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"{path!r} is no path: its character {error.object[error.start]!r} cannot be part of a file name. "
                 "Give the name as a listing shows it."
             ) from error
+        if len(encoded) > _MAX_PATH_BYTES:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
         below = self.below(path)
         if below is None:
             raise PathTraversalError(

@@ -30,6 +30,7 @@ from .access import Access
 from .beneath import Root
 from .files import HeldFile, Version, WriteMode, Written, hold, open_regular
 from .folders import DirEntry
+from .lines import LineIndex
 from .process import run_command
 from .sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES
 from .temporary import remove_leftovers
@@ -78,6 +79,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.allow_delete = allow_delete
+        self.line_index = LineIndex()  # kept here, so that it lives as long as the files it is about
         self.access = Access(
             read_only=read_only, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
         )
@@ -148,7 +150,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         return await asyncio.to_thread(read)
 
     async def write_bytes(self, path: str, data: bytes) -> None:
-        """Replace a file whole, through links that stay inside, making its folders where they are missing."""
+        """Replace a file whole, through links that stay inside, making its folders where they are missing.
+
+        A caller that is cancelled does not wait for the thread: the write still happens, whole, or fails unseen.
+        """
         await asyncio.to_thread(self.replace_file, path, data)
 
     async def stat(self, path: str) -> FileEntry:
@@ -196,8 +201,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         """Whether a path leads to a file or folder."""
         try:
             await asyncio.to_thread(folders.status, self._root, path)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return False
+            raise
         return True
 
     async def realpath(self, path: str) -> str:

@@ -26,7 +26,11 @@ _NO_SUCH_RENAME = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A token for one state of a file's content. Equal tokens: nobody wrote to the file in between."""
+    """A token for one state of a file's content: equal tokens mean that nobody wrote to it in between.
+
+    As fine as the file system's clock: a change of equal size within one tick (up to 10 ms before Linux 6.13) of the
+    state before it can go unseen. What is read and replaced within one `files.hold` does not rest on it.
+    """
 
     size: int
     mtime_ns: int

@@ -67,7 +67,7 @@ class Walk:
             elif self._coming or follow_last:
                 self._down(name)
             else:
-                self._last = name
+                self._stop_at(name)
         return self._place()
 
     def close(self) -> None:
@@ -91,6 +91,11 @@ class Walk:
             )
         else:
             os.close(self._folders.pop()[1])
+
+    def _stop_at(self, name: str) -> None:
+        if self._folder_only:  # 'name/' is a folder or an error, as for rmdir(2); never what a link leads to
+            os.close(os.open(name, _FOLDER, dir_fd=self._folders[-1][1]))
+        self._last = name
 
     def _down(self, name: str) -> None:
         try:
