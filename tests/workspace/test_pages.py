@@ -73,7 +73,7 @@ def test_paging_through_any_text_gives_its_lines(sample: str, codec: str, limit:
                 found.append("")
             offset, column = page.next_offset, page.next_column
 
-    assert [line.rstrip("\r") for line in found] == [line.rstrip("\r") for line in split_lines(sample) or [""]]
+    assert found == (split_lines(sample) or [""])
     assert page.total_lines == len(split_lines(sample))
 
 
@@ -155,7 +155,7 @@ def test_a_line_longer_than_a_page_goes_on_by_column() -> None:
 
 @pytest.mark.parametrize("trailer", [b"", b"\n", b"\r\n"])
 def test_a_file_that_fills_the_page_exactly_is_not_cut(trailer: bytes) -> None:
-    page = page_of(b"x" * 10 + trailer, max_characters=10 + len(trailer.rstrip(b"\n")))
+    page = page_of(b"x" * 10 + trailer, max_characters=10)
 
     assert (page.lines, page.truncated) == (("x" * 10,), False)
 

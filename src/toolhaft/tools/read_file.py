@@ -1,6 +1,5 @@
 """Read a page of a file: numbered lines of a text, an image as an image, of anything else what it is."""
 
-from dataclasses import asdict
 from typing import Any
 
 from pydantic_ai import BinaryContent, ModelRetry
@@ -95,4 +94,5 @@ def _binary(path: str, file: Binary) -> str | list[str | BinaryContent]:
 
 
 def _version(of: Page | Binary) -> dict[str, int] | None:
-    return asdict(of.version) if of.version else None
+    version = of.version
+    return version and {"size": version.size, "mtime_ns": version.mtime_ns, "inode": version.inode}
