@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from math import inf
 
-from toolhaft.editing.file_lines import FileLines
+from toolhaft.editing.file_lines import FileLines, block_starts
 from toolhaft.editing.nearest import shown_nearest
 from toolhaft.editing.patch_model import Hunk, PatchProblem
 from toolhaft.editing.refusal import Reason
@@ -164,14 +164,14 @@ def _check_end_of_file(fits: _Fit, hunk: Hunk, start: int) -> None:
 
 def _not_found(lines: FileLines, hunk: Hunk) -> Unplaced:
     new = [line.removesuffix("\r") for line in hunk.new]
-    at = lines.find(new) if any(mark == "+" for mark, _ in hunk.body) else None
+    at = next(block_starts(lines.bare, new), None) if len(hunk.old) < len(hunk.body) else None
     if at is not None:
         return Unplaced(
             Reason.ALREADY_APPLIED,
             f"its old lines are not in the file, but its new lines stand on line {at + 1:,}: it is applied already.",
         )
     old = hunk.bare_old
-    ended = lines.find(old)
+    ended = next(block_starts(lines.bare, old), None)
     if ended is not None:
         return Unplaced(
             Reason.NOT_FOUND,

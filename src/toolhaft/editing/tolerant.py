@@ -12,7 +12,7 @@ from itertools import islice
 
 from toolhaft.editing.diff import difference
 from toolhaft.editing.exact import Edit, Replaced, line_numbers, replace_exact, spans_of, spliced
-from toolhaft.editing.file_lines import FileLines
+from toolhaft.editing.file_lines import FileLines, block_starts
 from toolhaft.editing.indentation import Rule, indent_rule
 from toolhaft.editing.line_diff import line_changes
 from toolhaft.editing.line_ends import fit_line_ends
@@ -26,6 +26,7 @@ __all__ = ["replace_tolerant"]
 
 MOST_CANDIDATES = 100
 MOST_LINES_NAMED = 10
+TELLING_CHARS = 8  # a text this long does not stand in a file by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +109,7 @@ class _Search:
         """Where all old lines stand, leaving aside blanks at both ends of a line and the kind of quotes and dashes."""
         block = [_loosened(line) for line in plain("\n".join(self.old)).split("\n")]
         keys = [_loosened(line) for line in plain("\n".join(self.lines.bare)).split("\n")] if self.lines.bare else []
-        rarest = max(range(len(block)), key=lambda at: len(block[at]))
-        wanted, starts = block[rarest], list[int]()
-        for at in [at for at, key in enumerate(keys) if key == wanted]:
-            if at >= rarest and keys[at - rarest : at - rarest + len(block)] == block:
-                starts.append(at - rarest)
-        return starts[:MOST_CANDIDATES]
+        return list(islice(block_starts(keys, block), MOST_CANDIDATES))
 
     def _match_at(self, start: int) -> Match | None:
         found = self.lines.bare[start : start + len(self.old)]
@@ -153,9 +149,16 @@ class _Search:
 
     def _check_not_applied(self) -> None:
         new = self.given[1]
-        starts = [start for start, _ in islice(spans_of(self.text, new), MOST_LINES_NAMED)] if new.strip() else []
+        spans = spans_of(self.text, new) if new.strip() else iter(())
+        starts = [start for start, end in islice(spans, MOST_CANDIDATES) if self._says_something(start, end)]
         if starts:
-            raise _applied(tuple(line_numbers(self.text, starts)))
+            raise _applied(tuple(line_numbers(self.text, starts[:MOST_LINES_NAMED])))
+
+    def _says_something(self, start: int, end: int) -> bool:
+        """Whether it is no accident that the new text stands there: it is long, or it is whole lines."""
+        begins_line = start == 0 or self.text[start - 1] == "\n"
+        ends_line = self.text[end : end + 1] in ("", "\r", "\n") or self.text[end - 1] == "\n"
+        return len(self.given[1].strip()) >= TELLING_CHARS or (begins_line and ends_line)
 
     def _by_likeness(self) -> Match | None:
         pairing = most_similar(self.lines.bare, self.old)
