@@ -19,6 +19,9 @@ from .wildmatch import is_literal, translate
 
 _BOM = b"\xef\xbb\xbf"
 _GIT_KINDS = (".gitignore", ".git/info/exclude")
+# Lines that git and ripgrep read alike; they differ in classes, in blanks at an end and in what follows a backslash.
+_PLAIN = re.compile(rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| (?=[^\s]))*\r?(?:\n|$))*")
+_LONG_STARS = re.compile(rb"[^/!\n]\*\*|\*\*[^/\r\n]")
 IGNORE_FILES = (".rgignore", ".ignore", *_GIT_KINDS)  # the ones that outrank the others come first
 
 Read = Callable[[str], bytes | None]
@@ -31,7 +34,7 @@ class IgnoreRules:
     One chain per kind of ignore file, in the order of `IGNORE_FILES`, each chain from the deepest file to the topmost.
     """
 
-    folder: str
+    _prefix: str
     chains: tuple[tuple["_IgnoreFile", ...], ...]
 
     @classmethod
@@ -58,12 +61,17 @@ class IgnoreRules:
             there = names is None or kind.partition("/")[0] in names
             content = read(prefix + kind) if there else None
             chains.append((_parse(prefix, content), *kept) if content else kept)
-        return cls(folder, tuple(chains))
+        return cls(_as_bytes(prefix), tuple(chains))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rules hold only what every reader of ignore files understands alike."""
+        return all(file.is_plain for chain in self.chains for file in chain)
 
     def is_ignored(self, name: str, *, is_dir: bool) -> bool:
         """Tell whether the entry `name` of this folder is left out. A link is a file, wherever it leads."""
-        base = os.fsencode(name)
-        path = os.fsencode(f"{self.folder}/{name}") if self.folder else base
+        base = _as_bytes(name)
+        path = f"{self._prefix}{base}"
         for chain in self.chains:
             for file in chain:
                 verdict = file.verdict(base, path[file.depth :], is_dir=is_dir)
@@ -74,7 +82,7 @@ class IgnoreRules:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    pattern: bytes
+    pattern: str
     negated: bool
     dir_only: bool
 
@@ -87,23 +95,24 @@ class _IgnoreFile:
     for files and for folders, which rule is the last that matches.
     """
 
-    depth: int  # how many bytes of a path from the root lead to this file's folder
+    is_plain: bool
+    depth: int  # how many characters of a path from the root lead to this file's folder
     files: "_Table"
     folders: "_Table"
 
-    def verdict(self, base: bytes, path: bytes, *, is_dir: bool) -> bool | None:
+    def verdict(self, base: str, path: str, *, is_dir: bool) -> bool | None:
         return (self.folders if is_dir else self.files).verdict(base, path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
     negated: tuple[bool, ...]
-    literal_names: dict[bytes, int]
-    literal_paths: dict[bytes, int]
+    literal_names: dict[str, int]
+    literal_paths: dict[str, int]
     names: "_LastMatch"
     paths: "_LastMatch"
 
-    def verdict(self, base: bytes, path: bytes) -> bool | None:
+    def verdict(self, base: str, path: str) -> bool | None:
         last = max(
             self.literal_names.get(base, -1),
             self.literal_paths.get(path, -1) if self.literal_paths else -1,
@@ -113,7 +122,7 @@ class _Table:
         return None if last < 0 else not self.negated[last]
 
 
-_LastMatch = Callable[[bytes], int] | None
+_LastMatch = Callable[[str], int] | None
 
 
 def _is_repository(prefix: str, read: Read, names: Container[str] | None) -> bool:
@@ -125,7 +134,16 @@ def _is_repository(prefix: str, read: Read, names: Container[str] | None) -> boo
 def _parse(prefix: str, content: bytes) -> _IgnoreFile:
     rules = [rule for line in content.removeprefix(_BOM).split(b"\n") if (rule := _parse_line(line))]
     for_files = _table([None if rule.dir_only else rule for rule in rules])
-    return _IgnoreFile(len(os.fsencode(prefix)), for_files, _table(rules))
+    return _IgnoreFile(_is_plain(content), len(_as_bytes(prefix)), for_files, _table(rules))
+
+
+def _is_plain(content: bytes) -> bool:
+    return _PLAIN.fullmatch(content) is not None and _LONG_STARS.search(content) is None
+
+
+def _as_bytes(name: str) -> str:
+    """Give a name with one character for each of its bytes: git compares bytes, and a name need not be UTF-8."""
+    return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 
 def _parse_line(line: bytes) -> _Rule | None:
@@ -136,7 +154,7 @@ def _parse_line(line: bytes) -> _Rule | None:
     pattern = line[negated:]
     dir_only = pattern.endswith(b"/")
     pattern = pattern[:-1] if dir_only else pattern
-    return _Rule(pattern, negated, dir_only) if pattern else None
+    return _Rule(pattern.decode("latin-1"), negated, dir_only) if pattern else None
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
@@ -147,13 +165,13 @@ def _without_trailing_spaces(line: bytes) -> bytes:
 
 
 def _table(rules: Sequence["_Rule | None"]) -> _Table:
-    literal: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
-    wild: tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]] = ([], [])
+    literal: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    wild: tuple[list[tuple[int, str]], list[tuple[int, str]]] = ([], [])
     for index, rule in enumerate(rules):
         if rule is None:
             continue
-        is_path = b"/" in rule.pattern
-        pattern = rule.pattern.removeprefix(b"/")
+        is_path = "/" in rule.pattern
+        pattern = rule.pattern.removeprefix("/")
         if is_literal(pattern):
             literal[is_path][pattern] = index
         elif (source := translate(pattern)) is not None:
@@ -162,7 +180,7 @@ def _table(rules: Sequence["_Rule | None"]) -> _Table:
     return _Table(negated, *literal, *map(_last_match, wild))
 
 
-def _last_match(sources: list[tuple[int, bytes]]) -> _LastMatch:
+def _last_match(sources: list[tuple[int, str]]) -> _LastMatch:
     """Give a function that answers the index of the last of `sources` that matches, or -1; None where there is none.
 
     The alternatives of one expression are tried in order, so they stand in it from the last rule to the first.
@@ -170,9 +188,9 @@ def _last_match(sources: list[tuple[int, bytes]]) -> _LastMatch:
     if not sources:
         return None
     indices = [index for index, _ in reversed(sources)]
-    fullmatch = re.compile(b"|".join(b"(%b)" % source for _, source in reversed(sources)), re.DOTALL).fullmatch
+    fullmatch = re.compile("|".join(f"({source})" for _, source in reversed(sources)), re.DOTALL).fullmatch
 
-    def last_match(subject: bytes) -> int:
+    def last_match(subject: str) -> int:
         found = fullmatch(subject)
         return indices[(found.lastindex or 1) - 1] if found else -1
 

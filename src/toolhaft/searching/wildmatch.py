@@ -1,122 +1,128 @@
-"""Git's wildcard patterns, translated to regular expressions over bytes.
+r"""Git's wildcard patterns, translated to regular expressions.
 
-Git compares bytes: `?` is one byte, a class lists bytes, and a file name need not be UTF-8. The rules are those of
-wildmatch.c (git, in the mode WM_PATHNAME): `*` and `?` stop at a slash, `**` crosses it only when it is a whole
-component, no class matches a slash. A pattern that git can never match (an open class, a backslash at the end, an
-unknown `[:class:]`) gives None.
+The rules are those of wildmatch.c (git, in the mode WM_PATHNAME): `*` and `?` stop at a slash, `**` crosses it only
+when it is a whole component, no class matches a slash. A pattern that git can never match (an open class, a backslash
+at the end, an unknown `[:class:]`) gives None.
+
+Git compares bytes. Who wants that too decodes both sides as latin-1, so that one character is one byte; who hands in
+text gets `?` for one character.
 """
 
 import re
 
 _CLASSES = {
-    b"alnum": rb"a-zA-Z0-9",
-    b"alpha": rb"a-zA-Z",
-    b"blank": rb" \t",
-    b"cntrl": rb"\x00-\x1f\x7f",
-    b"digit": rb"0-9",
-    b"graph": rb"\x21-\x7e",
-    b"lower": rb"a-z",
-    b"print": rb"\x20-\x7e",
-    b"punct": rb"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e",
-    b"space": rb" \t\n\r",
-    b"upper": rb"A-Z",
-    b"xdigit": rb"0-9a-fA-F",
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": r" \t",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": r"\x21-\x7e",
+    "lower": "a-z",
+    "print": r"\x20-\x7e",
+    "punct": r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e",
+    "space": r" \t\n\r",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
 }
-_WILD = frozenset(b"*?[\\")
+_WILD = frozenset("*?[\\")
 
 
-def is_literal(pattern: bytes) -> bool:
+def is_literal(pattern: str) -> bool:
     r"""Tell whether `pattern` matches itself and nothing else: it holds none of `*`, `?`, `[` and the backslash."""
-    return not _WILD.intersection(pattern)
+    return _WILD.isdisjoint(pattern)
 
 
-def translate(pattern: bytes) -> bytes | None:
+def translate(pattern: str, *, spare_dots: bool = False) -> str | None:
     """Give the source of a regular expression whose `fullmatch` is git's match, or None where nothing can match.
 
-    Compile it with `re.DOTALL`: a newline is an ordinary byte of a file name.
+    With `spare_dots` no wildcard matches a dot that begins a name, as in a shell: only a dot of the pattern does.
+    Compile it with `re.DOTALL`: a newline is an ordinary character of a file name.
     """
-    parts: list[bytes] = []
+    parts: list[str] = []
     at = 0
     while at < len(pattern):
-        piece, at = _next_piece(pattern, at)
+        # A name can begin here: after a slash, and where all that came before may have matched nothing.
+        begins = spare_dots and not pattern[:at].rpartition("/")[2].strip("*")
+        piece, at = _next_piece(pattern, at, begins=begins)
         if piece is None:
             return None
         parts.append(piece)
-    return b"".join(parts)
+    return "".join(parts)
 
 
-def _next_piece(pattern: bytes, at: int) -> tuple[bytes | None, int]:
-    match pattern[at : at + 1]:
-        case b"*":
-            return _stars(pattern, at)
-        case b"?":
-            return b"[^/]", at + 1
-        case b"[":
-            return _bracket(pattern, at + 1)
-        case b"\\":
+def _next_piece(pattern: str, at: int, *, begins: bool) -> tuple[str | None, int]:
+    match pattern[at]:
+        case "*":
+            return _stars(pattern, at, begins=begins)
+        case "?":
+            return ("[^/.]" if begins else "[^/]"), at + 1
+        case "[":
+            source, end = _bracket(pattern, at + 1)
+            return (rf"(?!\.){source}" if begins and source else source), end
+        case "\\":
             return (re.escape(pattern[at + 1 : at + 2]) or None), at + 2
-        case byte:
-            return re.escape(byte), at + 1
+        case character:
+            return re.escape(character), at + 1
 
 
-def _stars(pattern: bytes, start: int) -> tuple[bytes, int]:
+def _stars(pattern: str, start: int, *, begins: bool) -> tuple[str, int]:
     end = start
-    while pattern[end : end + 1] == b"*":
+    while pattern[end : end + 1] == "*":
         end += 1
-    opens = start == 0 or pattern[start - 1 : start] == b"/"
-    closes = end == len(pattern) or pattern[end : end + 1] == b"/" or pattern[end : end + 2] == b"\\/"
+    opens = start == 0 or pattern[start - 1] == "/"
+    closes = end == len(pattern) or pattern[end] == "/" or pattern[end : end + 2] == "\\/"
     if end - start == 1 or not (opens and closes):
-        return b"[^/]*", end
-    if pattern[end : end + 1] == b"/":  # `**/` is also nothing at all: `a/**/b` matches `a/b`
-        return b"(?:.*/)?", end + 1
-    return b".*", end
+        return ("(?:[^/.][^/]*)?" if begins else "[^/]*"), end
+    if pattern[end : end + 1] == "/":  # `**/` is also nothing at all: `a/**/b` matches `a/b`
+        return ("(?:[^/.][^/]*/)*" if begins else "(?:.*/)?"), end + 1
+    return ("[^/.][^/]*(?:/[^/.][^/]*)*" if begins else ".*"), end
 
 
-def _bracket(pattern: bytes, at: int) -> tuple[bytes | None, int]:
-    """Translate the class whose `[` stands just before `at`; `]` in first place is one of its bytes."""
-    negated = pattern[at : at + 1] in (b"!", b"^")
+def _bracket(pattern: str, at: int) -> tuple[str | None, int]:
+    """Translate the class whose `[` stands just before `at`; `]` in first place is one of its characters."""
+    negated = pattern[at : at + 1] in ("!", "^")
     at += negated
-    members: list[bytes] = []
-    low: int | None = None  # what a `-` would make a range from
+    members: list[str] = []
+    low = ""  # what a `-` would make a range from
     first = True
-    while first or pattern[at : at + 1] != b"]":
+    while first or pattern[at : at + 1] != "]":
         first = False
-        if pattern[at : at + 2] == b"[:":
+        if pattern[at : at + 2] == "[:":
             named, at = _named_class(pattern, at)
             if named is None:
                 return None, at
             members.append(named)
-            low = None
+            low = ""
             continue
-        is_range = pattern[at : at + 1] == b"-" and low is not None and pattern[at + 1 : at + 2] not in (b"", b"]")
-        byte, at = _class_byte(pattern, at + is_range)
-        if byte is None:
+        is_range = pattern[at : at + 1] == "-" and low != "" and pattern[at + 1 : at + 2] not in ("", "]")
+        member, at = _class_member(pattern, at + is_range)
+        if not member:
             return None, at
-        members.append(_range(low, byte) if is_range and low is not None else _range(byte, byte))
-        low = None if is_range else byte
+        members.append(_range(low, member) if is_range else _range(member, member))
+        low = "" if is_range else member
     return _class_source(members, negated=negated), at + 1
 
 
-def _class_byte(pattern: bytes, at: int) -> tuple[int | None, int]:
-    at += pattern[at : at + 1] == b"\\"
-    return (pattern[at], at + 1) if at < len(pattern) else (None, at)
+def _class_member(pattern: str, at: int) -> tuple[str, int]:
+    at += pattern[at : at + 1] == "\\"
+    return pattern[at : at + 1], at + 1
 
 
-def _named_class(pattern: bytes, at: int) -> tuple[bytes | None, int]:
-    end = pattern.find(b"]", at + 2)
+def _named_class(pattern: str, at: int) -> tuple[str | None, int]:
+    end = pattern.find("]", at + 2)
     if end < 0:
         return None, at
-    if end == at + 2 or pattern[end - 1 : end] != b":":  # no `:]`: the `[` is a byte like any other
-        return _range(0x5B, 0x5B), at + 1
+    if end == at + 2 or pattern[end - 1] != ":":  # no `:]`: the `[` is a character like any other
+        return _range("[", "["), at + 1
     return _CLASSES.get(pattern[at + 2 : end - 1]), end + 1
 
 
-def _range(low: int, high: int) -> bytes:
-    return b"\\x%02x-\\x%02x" % (low, high) if low <= high else b""
+def _range(low: str, high: str) -> str:
+    return f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""
 
 
-def _class_source(members: list[bytes], *, negated: bool) -> bytes:
-    body = b"".join(members)
+def _class_source(members: list[str], *, negated: bool) -> str:
+    body = "".join(members)
     if negated:
-        return b"[^/" + body + b"]"
-    return b"(?!/)[" + body + b"]" if body else b"(?!)"
+        return f"[^/{body}]"
+    return f"(?!/)[{body}]" if body else "(?!)"

@@ -1,0 +1,104 @@
+"""The content of one file, read within bounds and searched line by line; a line ends at LF and nowhere else."""
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from .dialect import Pattern, readable
+from .query import Query
+from .results import Line, Reason, window
+
+_BLOCK_BYTES = 64 * 1024  # what is matched at once, between two looks at the clock
+_HEAD_BYTES = 64 * 1024
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def load(file: BinaryIO, *, limit: int) -> bytes | Reason:
+    """Give the content as UTF-8 without its byte order mark, or why it is not searched.
+
+    UTF-16 is known by its mark alone. A NUL anywhere makes a file binary. Bytes that are no UTF-8 stay as they are.
+    """
+    data = file.read(_HEAD_BYTES)
+    if len(data) == _HEAD_BYTES:  # a read takes memory for all it is asked for, so only large files are asked for much
+        size = file.seek(0, 2)
+        file.seek(_HEAD_BYTES)
+        data += file.read(min(size, limit) + 1 - _HEAD_BYTES)
+    if len(data) > limit:
+        return Reason.TOO_LARGE
+    encoding = _UTF16.get(data[:2])
+    if encoding:
+        data = data[2:].decode(encoding, "replace").encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    return Reason.BINARY if b"\0" in data else data
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A matching line: its number, its bytes without the LF, and the byte near which the match is."""
+
+    number: int
+    line: bytes
+    at: int
+
+
+def hits(data: bytes, pattern: Pattern, *, stop: Callable[[], bool]) -> Iterator[Hit]:
+    """Give the matching lines. Ends early once `stop` is true, which is asked before every block."""
+    if pattern.literal is not None:
+        yield from _literal_hits(data, pattern.literal)
+        return
+    number = 1
+    for block in _blocks(data):
+        if stop():
+            return
+        if pattern.matches(readable(block)):
+            yield from _pattern_hits(block, pattern, number)
+        number += block.count(b"\n")
+
+
+def shown(data: bytes, found: list[Hit], query: Query) -> tuple[Line, ...]:
+    """Give the lines to show: windows around the matches, and the context that the query asks for."""
+    matches = {hit.number: hit for hit in found}
+    if not query.context_lines:
+        return tuple(Line(hit.number, window(hit.line, hit.at)) for hit in found)
+    lines = data.removesuffix(b"\n").split(b"\n")
+    near = {
+        number
+        for hit in found
+        for number in range(hit.number - query.context_lines, hit.number + query.context_lines + 1)
+        if 1 <= number <= len(lines)
+    }
+    return tuple(
+        Line(number, window(matches[number].line, matches[number].at))
+        if number in matches
+        else Line(number, window(lines[number - 1], 0), is_match=False)
+        for number in sorted(near)
+    )
+
+
+def _literal_hits(data: bytes, needle: bytes) -> Iterator[Hit]:
+    number, counted, at = 1, 0, data.find(needle)
+    while at >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        number += data.count(b"\n", counted, begin)
+        counted = begin
+        yield Hit(number, data[begin:end], at - begin)
+        at = data.find(needle, end)
+
+
+def _pattern_hits(block: bytes, pattern: Pattern, number: int) -> Iterator[Hit]:
+    for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
+        text = readable(line)
+        if pattern.matches(text.removesuffix("\r")):
+            at = len(text[: pattern.locate(text)].encode()) if len(line) > 300 else 0
+            yield Hit(number + offset, line, at)
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + _BLOCK_BYTES) + 1 or len(data)
+        yield data[begin:end]
+        begin = end

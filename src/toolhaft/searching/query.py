@@ -1,0 +1,114 @@
+"""What is searched and for what: frozen records, and the arguments that make ripgrep do the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .errors import SearchError
+from .glob import Glob
+
+OutputMode = Literal["content", "files", "count"]
+MAX_FILE_BYTES = 50 * 1024 * 1024
+# Enough to say "50 of 504" truly; above it a total would cost a walk of the whole tree, and a report says "at least".
+COUNT_LIMIT = 5_000
+# ripgrep leaves the column out where a match is empty at the end of a file, so the marks must not look like text.
+_LINES = ("-n", "--column", "--field-match-separator=\x01", "--field-context-separator=\x02")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which files a walk sees.
+
+    `path` is a folder or a file relative to the root, links and all, as the workspace shows it; "." is the root. A file
+    named by it is seen whatever the ignore files say. `sensitive` names files in the terms of the workspace's list;
+    it only tells ripgrep what not to read, `Tree.withheld` decides.
+    """
+
+    path: str = "."
+    files: Glob | None = None
+    recursive: bool = True
+    include_ignored: bool = False
+    include_hidden: bool = False
+    max_file_bytes: int = MAX_FILE_BYTES
+    sensitive: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.path.startswith("/") or ".." in self.path.split("/"):
+            raise SearchError(f"The path {self.path!r} is not relative to the root. Resolve it in the workspace first.")
+
+    def below(self, path: str) -> str:
+        """Give `path`, which is relative to the root, relative to the folder that is searched."""
+        return path if self.path == "." else path[len(self.path) + 1 :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A search for the lines that hold `pattern`, in the files of `scope`.
+
+    `max_results` bounds the matching lines (`output_mode="content"`) or the files. Matches are counted up to
+    `count_limit`, so that a report can say how many there are; then the search stops.
+    """
+
+    pattern: str
+    scope: Scope = Scope()
+    use_regex: bool = False
+    case_sensitive: bool = True
+    context_lines: int = 0
+    max_results: int = 100
+    count_limit: int = COUNT_LIMIT
+    output_mode: OutputMode = "content"
+
+    def __post_init__(self) -> None:
+        if self.max_results < 1:
+            raise SearchError(f"max_results={self.max_results} shows nothing. Use 1 or more.")
+        if not 0 <= self.context_lines <= 100:
+            raise SearchError(f"context_lines={self.context_lines} is outside of 0 to 100.")
+
+
+def search_arguments(
+    query: Query, targets: Sequence[str], *, in_order: bool = False, ignore_files: Sequence[str] = ()
+) -> list[str]:
+    """Give the arguments of an `rg` whose working directory is the root; `targets` are relative to it.
+
+    Nothing the model wrote can become an option: the pattern follows `-e`, every target begins with `./`.
+    """
+    content = query.output_mode == "content"
+    return [
+        *_walk_arguments(query.scope, ignore_files=ignore_files),
+        *((*_LINES, "-C", str(query.context_lines)) if content else ("-c",)),
+        *("--crlf", "--no-context-separator", "--max-filesize", str(query.scope.max_file_bytes)),
+        *(("--sort", "path") if in_order else ()),
+        "-s" if query.case_sensitive else "-i",
+        *(() if query.use_regex else ("-F",)),
+        *("-e", query.pattern, "--"),
+        *map(_target, targets),
+    ]
+
+
+def list_arguments(scope: Scope, targets: Sequence[str], *, ignore_files: Sequence[str] = ()) -> list[str]:
+    """Give the arguments of an `rg` that lists the files of a scope instead of searching them."""
+    return [*_walk_arguments(scope, ignore_files=ignore_files), "--files", "--", *map(_target, targets)]
+
+
+def _target(path: str) -> str:
+    return "./" if path == "." else f"./{path}"
+
+
+def _walk_arguments(scope: Scope, *, ignore_files: Sequence[str]) -> list[str]:
+    """Say which files: no user's configuration, nothing above the root, no output made for a terminal.
+
+    `--debug` makes ripgrep say on standard error what it leaves out; it costs no measurable time.
+    """
+    see_hidden = scope.include_hidden or (scope.files is not None and scope.files.names_hidden)
+    rough = scope.files.rough_names() if scope.files else None
+    return [
+        *("--no-config", "--debug", "--null", "--with-filename", "--color", "never"),
+        *("--no-require-git", "--no-ignore-parent", "--no-ignore-global", "--no-ignore-messages"),
+        *(("--no-ignore",) if scope.include_ignored else ()),
+        *(f"--ignore-file={name}" for name in ignore_files),
+        *(("--hidden", "--glob", "!.git") if see_hidden else ("--glob", "!.*")),
+        *(f"--iglob=!{'**/' if '/' in name else ''}{name}" for name in scope.sensitive if not name.startswith("!")),
+        *(("--type", "wanted") if rough else ()),
+        *(f"--type-add=wanted:{name}" for name in rough or ()),
+        *(() if scope.recursive else ("--max-depth", "1")),
+    ]

@@ -1,0 +1,189 @@
+"""What a search found and what it did not look at."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .glob import path_key
+from .query import Query
+
+WINDOW_BYTES = 400
+_BEFORE_BYTES = 120
+
+
+class Reason(StrEnum):
+    """Why something was not searched."""
+
+    IGNORED = "ignored"
+    HIDDEN = "hidden"
+    SENSITIVE = "sensitive"
+    BINARY = "binary"
+    TOO_LARGE = "too_large"
+    UNREADABLE = "unreadable"
+    LINKED_OUT = "linked_out"
+    NOT_DECODABLE = "not_decodable"
+    NOT_A_FILE = "not_a_file"
+    OUT_OF_TIME = "out_of_time"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsearched:
+    """How many files and whole folders were left out for one reason, and the first of them by path."""
+
+    reason: Reason
+    count: int
+    example: str
+
+
+class Ledger:
+    """Counts what was left out. An ignored folder is one entry, whatever it holds: nobody looked inside."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Reason, set[str]] = {}
+
+    def note(self, reason: Reason, path: str) -> None:
+        """Count `path`, once for each reason."""
+        self._entries.setdefault(reason, set()).add(path)
+
+    def entries(self, *, until: str | None = None) -> tuple[Unsearched, ...]:
+        """Give the counts in the order of `Reason`, with the first path of each; `until` cuts behind a path."""
+        end = path_key(until) if until is not None else None
+        held = {
+            reason: [path for path in paths if end is None or path_key(path) <= end]
+            for reason, paths in self._entries.items()
+        }
+        return tuple(
+            Unsearched(reason, len(held[reason]), min(held[reason], key=path_key))
+            for reason in Reason
+            if held.get(reason)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, counted from 1; lines end at LF. `text` is a window around the match where it is long."""
+
+    number: int
+    text: str
+    is_match: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatches:
+    """The matching lines of one file, how many they are, and those shown, context between them."""
+
+    path: str
+    count: int
+    lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The answer of an engine: what is shown, what there is, and what was not searched.
+
+    `total` counts matching lines and `total_files` the files they are in; both are exact where `is_complete`, else
+    there are at least so many.
+    """
+
+    files: tuple[FileMatches, ...]
+    total: int
+    total_files: int
+    is_complete: bool
+    unsearched: tuple[Unsearched, ...]
+
+    @property
+    def shown(self) -> int:
+        """The number of matching lines in `files`."""
+        return sum(line.is_match for file in self.files for line in file.lines)
+
+
+class Tally:
+    """Collects the files of one search up to `count_limit` and makes the answer of them, in the order of paths."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._files: dict[str, FileMatches] = {}
+        self._total = 0
+        self._stopped = False
+
+    def add(self, file: FileMatches) -> None:
+        """Take a file with its matches, once for each path."""
+        if file.path not in self._files:
+            self._files[file.path] = file
+            self._total += file.count
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more was found than is counted."""
+        counted = self._total if self._query.output_mode == "content" else len(self._files)
+        return counted > self._query.count_limit
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """The matching lines and the files taken so far."""
+        return self._total, len(self._files)
+
+    @property
+    def shown(self) -> int:
+        """How many results an answer would show."""
+        counted = self._total if self._query.output_mode == "content" else len(self._files)
+        return min(counted, self._query.max_results)
+
+    def found(self, ledger: Ledger, *, at_least: tuple[int, int] | None = None) -> Found:
+        """Give the answer: the first results by path, cut to `max_results`.
+
+        Where the search stopped because more was found than is counted, the ledger is about the part of the tree that
+        comes before the last file shown; `at_least` is what an earlier run counted.
+        """
+        files = self.first()
+        is_full = self.is_full or at_least is not None
+        unsearched = ledger.entries(until=files[-1].path if is_full else None)
+        total, total_files = at_least or self.counted
+        return Found(
+            files=files,
+            total=total,
+            total_files=total_files,
+            is_complete=not is_full and all(entry.reason is not Reason.OUT_OF_TIME for entry in unsearched),
+            unsearched=unsearched,
+        )
+
+    def first(self) -> tuple[FileMatches, ...]:
+        """Give the files to show, in the order of paths."""
+        files = sorted(self._files.values(), key=lambda file: path_key(file.path))
+        if self._query.output_mode != "content":
+            return tuple(files[: self._query.max_results])
+        return tuple(_first_lines(files, self._query.max_results, context=self._query.context_lines))
+
+
+def _first_lines(files: Iterable[FileMatches], limit: int, *, context: int) -> Iterator[FileMatches]:
+    for file in files:
+        if limit == 0:
+            return
+        lines = _head(file.lines, limit, context=context)
+        limit -= sum(line.is_match for line in lines)
+        yield FileMatches(file.path, file.count, lines)
+
+
+def _head(lines: tuple[Line, ...], limit: int, *, context: int) -> tuple[Line, ...]:
+    matches = [line.number for line in lines if line.is_match]
+    if len(matches) <= limit:
+        return lines
+    last, cut = matches[limit - 1], matches[limit]
+    return tuple(line for line in lines if line.number <= last + context and line.number < cut)
+
+
+def window(line: bytes, at: int) -> str:
+    r"""Give the text of a line without CRs at its end, or of a long line the part around the byte `at`.
+
+    >>> window(b"a short line\r", 2)
+    'a short line'
+    """
+    line = line.rstrip(b"\r")
+    if len(line) <= WINDOW_BYTES:
+        return line.decode("utf-8", "replace")
+    begin = max(0, min(at - _BEFORE_BYTES, len(line) - WINDOW_BYTES))
+    part = line[begin : begin + WINDOW_BYTES]
+    if begin:
+        part = part.lstrip(bytes(range(0x80, 0xC0))) or part  # no half of a character
+    text = part.decode("utf-8", "replace").rstrip("\ufffd")
+    return f"{'…' if begin else ''}{text}{'…' if begin + WINDOW_BYTES < len(line) else ''}"

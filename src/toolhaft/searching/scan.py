@@ -1,0 +1,61 @@
+"""The Python engine: the walk and the content searched in one thread, where there is no ripgrep to do it."""
+
+from collections.abc import Callable
+
+from .content import hits, load, shown
+from .dialect import Pattern
+from .query import Query
+from .results import FileMatches, Found, Ledger, Reason, Tally
+from .tree import Tree
+from .walk import Walk
+
+
+def scan(
+    query: Query,
+    tree: Tree,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    found: Callable[[FileMatches], None] = lambda file: None,
+) -> Found:
+    """Search and give what ripgrep would give. Runs in the caller's thread; `stop` ends it between two blocks.
+
+    `found` is called with each file as it is searched. Raises `PatternError` before anything is read, and the
+    `OSError` of a start that is not there.
+    """
+    pattern = Pattern(query.pattern, use_regex=query.use_regex, case_sensitive=query.case_sensitive)
+    walk = Walk(tree, query.scope, stop=stop)
+    tally = Tally(query)
+    for path in walk.files():
+        if stop():
+            walk.ledger.note(Reason.OUT_OF_TIME, path)
+            break
+        one = search_file(path, query, pattern, tree, walk.ledger, stop=stop)
+        if one is None:
+            continue
+        tally.add(one)
+        found(one)
+        if tally.is_full:
+            break
+    return tally.found(walk.ledger)
+
+
+def search_file(
+    path: str, query: Query, pattern: Pattern, tree: Tree, ledger: Ledger, *, stop: Callable[[], bool]
+) -> FileMatches | None:
+    """Search one file, noting why where it cannot be. None where nothing matches."""
+    try:
+        with tree.open(path) as file:
+            data = load(file, limit=query.scope.max_file_bytes)
+    except OSError:
+        ledger.note(Reason.UNREADABLE, path)
+        return None
+    if isinstance(data, Reason):
+        ledger.note(data, path)
+        return None
+    matching = list(hits(data, pattern, stop=stop))
+    if stop():
+        ledger.note(Reason.OUT_OF_TIME, path)
+    if not matching:
+        return None
+    lines = shown(data, matching[: query.count_limit], query) if query.output_mode == "content" else ()
+    return FileMatches(path, len(matching), lines)
