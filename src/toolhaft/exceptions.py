@@ -121,6 +121,7 @@ def describe(error: BaseException) -> str:
         text = str(error).strip()
     except Exception:  # noqa: BLE001 - a stranger's __str__ may raise anything, and the failure must still be told
         return kind
+    text = text.encode(errors="backslashreplace").decode()  # a lone surrogate cannot be sent to a model
     return f"{kind}: {text}" if isinstance(error, KeyError) and text else text or kind
 
 

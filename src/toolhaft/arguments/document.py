@@ -58,9 +58,9 @@ def _documented(tool: str, parameter: Parameter, said: PromptParameter | None) -
 
 def _documented_model(tool: str, parameter: Parameter, prompt: Prompt | None) -> Parameter:
     """The parameter of a tool that takes one model; the model's fields are what the prompt describes."""
+    schema = json_schema(parameter.annotation, where=f"tool {tool!r}: parameter {parameter.name!r}")
     if prompt is None or prompt.parameters is None:
         return parameter
-    schema = json_schema(parameter.annotation, where=f"tool {tool!r}: parameter {parameter.name!r}")
     definitions = schema.get("$defs", {})
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]

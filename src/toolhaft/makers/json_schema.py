@@ -8,8 +8,10 @@ are not checked. Nothing is added: an argument that is left out stays out, its `
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -43,7 +45,7 @@ def type_from_schema(name: str, schema: Schema) -> type[Any]:
         SchemaValidator(checks)
     except ToolDefinitionError:
         raise
-    except (SchemaError, AttributeError, TypeError, KeyError) as error:
+    except (SchemaError, AttributeError, TypeError, ValueError, KeyError) as error:
         raise ToolDefinitionError(f"tool {name!r}: the parameters' schema is no JSON schema ({error}).") from error
     shown = _shown(schema)
 
@@ -122,12 +124,17 @@ class _Checks:
             return core_schema.list_schema(items, min_length=schema.get("minItems"), max_length=schema.get("maxItems"))
         if kind == "string":
             return self._string(schema)
-        bounds: Any = {bound: schema[word] for word, bound in _NUMBER_BOUNDS.items() if word in schema}
         if kind == "integer":
-            return core_schema.int_schema(**bounds)
+            return core_schema.int_schema(**_whole(_bounds(schema)))
         if kind == "number":
-            # Both, so that 5 stays 5.
-            return _union([core_schema.int_schema(**bounds), core_schema.float_schema(**bounds, allow_inf_nan=False)])
+            # A whole number stays one: 5 does not become 5.0.
+            bounds = _bounds(schema)
+            return _union(
+                [
+                    core_schema.int_schema(**_whole(bounds)),
+                    core_schema.float_schema(**bounds, allow_inf_nan=False),
+                ]
+            )
         if kind == "boolean":
             return core_schema.bool_schema()
         if kind == "null":
@@ -198,6 +205,19 @@ def _kinds(schema: Schema) -> list[Any] | None:
         return None
     kinds: list[Any] = [written] if isinstance(written, str) else list(written)
     return [*kinds, "null"] if schema.get("nullable") is True else kinds
+
+
+def _bounds(schema: Schema) -> dict[str, Any]:
+    return {bound: schema[word] for word, bound in _NUMBER_BOUNDS.items() if word in schema}
+
+
+def _whole(bounds: dict[str, Any]) -> dict[str, Any]:
+    """The same bounds for whole numbers, in whole numbers: pydantic takes no others for them."""
+    rounded = {"ge": math.ceil, "lt": math.ceil, "le": math.floor, "gt": math.floor}
+    whole = {bound: rounded[bound](value) for bound, value in bounds.items() if bound in rounded}
+    step = bounds.get("multiple_of")
+    # A whole number is a multiple of 2.5 when it is one of 5, the numerator of 5/2.
+    return whole if step is None else {**whole, "multiple_of": Fraction(str(step)).numerator}
 
 
 def _union(choices: list[CoreSchema]) -> CoreSchema:
