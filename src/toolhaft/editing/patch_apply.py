@@ -48,6 +48,8 @@ def apply_hunks(
             behind = start + hunk.changed[1]
     if problems:
         raise PatchError(*problems)
+    if not placed:
+        return text, ()
     return _joined(lines, _spliced(lines, placed), placed), tuple(_report(*where) for where in placed)
 
 

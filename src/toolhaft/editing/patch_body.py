@@ -120,7 +120,7 @@ def _check_still_open(body: _Body, number: int, mark: Mark) -> None:
 
 def _check_nothing_lost(lines: Sequence[str], end: int, body: _Body, number: int) -> None:
     """A context line whose blank is missing looks like prose; then the rest of the hunk must not pass for prose."""
-    if end == len(lines) or lines[end].startswith(_NOT_PROSE):
+    if end == len(lines) or lines[end].startswith(_NOT_PROSE) or _is_signature(lines, end, body):
         return
     counted = body.counts is not None and body.missing() == (0, 0)
     for line in islice(lines, end, None):

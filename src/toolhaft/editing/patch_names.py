@@ -60,7 +60,7 @@ def git_pair(text: str) -> tuple[str, str] | None:
 def is_safe(path: str) -> bool:
     """Whether `path` is relative and names something below where it starts, as far as its text can tell."""
     parts = path.split("/")
-    return bool(path) and not path.startswith(("/", "~")) and "\0" not in path and ".." not in parts and path != "."
+    return path != "." and "\0" not in path and not path.startswith("~") and not {"", ".."} & set(parts)
 
 
 def _escaped(byte: int) -> str:
