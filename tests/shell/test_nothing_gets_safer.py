@@ -139,8 +139,8 @@ def test_no_spelling_or_wrapping_of_a_dangerous_command_gets_safer(
 
 
 SYNTAX = st.sampled_from(
-    list("'\"\\`$(){}[]<>|&;#!~*?=:,/-+.\n\t \r\0abx01")
-    + [
+    [
+        *list("'\"\\`$(){}[]<>|&;#!~*?=:,/-+.\n\t \r\x00abx01"),
         "rm",
         "ls",
         "$(",

@@ -71,7 +71,7 @@ def _root(command: Command, word: Word) -> str | None:
     while path.endswith(("/*", "/.", "/.*", "/{*,.*}", "/**")):
         path = path.rpartition("/")[0] or "/"
     path = _normal(path)
-    home = word.home or not word.quoted or command.folder
+    home = word.home or not word.quoted or not word.known or command.folder
     if (path == "~" and home) or (word.home and "/" not in path) or path == "/":
         return repr(word.text)
     return repr(word.text) if path.startswith("/") and path[1:] in _SYSTEM else None

@@ -51,16 +51,27 @@ def _printf(words: tuple[Word, ...]) -> str | None:
 
 
 def _test(words: tuple[Word, ...]) -> str | None:
-    for word in words:
+    for index, word in enumerate(words):
         if word.text in ("-v", "-R") or (word.open and word.splits):
             return "-v evaluates a subscript"
+        before, after = words[index - 1 : index] or words[:0], words[index + 1 : index + 2]
+        alone = len(words) == 1 or (len(words) == 2 and words[0].text == "!")
+        if word.open and not alone and not _has_operator(before) and not _has_operator(after):
+            return f"{word.text} could be -v, which evaluates a subscript"
     return None
+
+
+_OPERATORS = re.compile(r"-[a-zA-Z]|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)|[=<>]|==|!=")
+
+
+def _has_operator(words: tuple[Word, ...]) -> bool:
+    return bool(words) and words[0].known and _OPERATORS.fullmatch(words[0].text) is not None
 
 
 def _bracket(words: tuple[Word, ...]) -> str | None:
     if not words or words[-1].text != "]":
         return "[ without ]"
-    return _test(words)
+    return _test(words[:-1])
 
 
 def _double_bracket(words: tuple[Word, ...]) -> str | None:
@@ -82,7 +93,8 @@ def _is_number(word: Word) -> bool:
 
 
 def _arithmetic(words: tuple[Word, ...]) -> str | None:
-    return None  # what it evaluates was judged when it was read
+    # what it evaluates was judged when it was read
+    return "words behind (( ))" if words else None
 
 
 BUILTINS: dict[str, Callable[[tuple[Word, ...]], str | None]] = {
@@ -93,7 +105,7 @@ BUILTINS: dict[str, Callable[[tuple[Word, ...]], str | None]] = {
     "local": lambda words: _names(words, only="r x"),
     "declare": lambda words: _names(words, only="r x g p l u"),
     "typeset": lambda words: _names(words, only="r x g p l u"),
-    "unset": lambda words: _names(words, only="v f"),
+    "unset": lambda words: _names(words, only="v"),
     "read": _read,
     "printf": _printf,
     "test": _test,

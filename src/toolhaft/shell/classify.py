@@ -7,9 +7,10 @@ decides what needs asking, and confinement holds whatever was asked.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from . import dev, git
@@ -53,7 +54,6 @@ def classify(command: str, *, safe_commands: Iterable[str] = (), blocked_pattern
     """
     script = parse(command)
     judge = _Judge(
-        functions=script.functions,
         safe=tuple(tuple(text.split()) for text in safe_commands),
         blocked=tuple(re.compile(pattern) for pattern in blocked_patterns),
     )
@@ -77,10 +77,8 @@ def _worse(first: _Judged, second: _Judged) -> _Judged:
 class _Judge:
     """Judges the simple commands of one command line."""
 
-    def __init__(
-        self, *, functions: frozenset[str], safe: tuple[tuple[str, ...], ...], blocked: tuple[re.Pattern[str], ...]
-    ) -> None:
-        self.functions, self.safe, self.blocked = functions, safe, blocked
+    def __init__(self, *, safe: tuple[tuple[str, ...], ...], blocked: tuple[re.Pattern[str], ...]) -> None:
+        self.safe, self.blocked = safe, blocked
         self.paths: list[PathUse] = []
 
     def pattern(self, text: str) -> str | None:
@@ -123,10 +121,15 @@ class _Judge:
         shown = first.text.rpartition("/")[2] or first.text
         if found := blocked(command, name.casefold()):
             return Level.BLOCKED, found
+        for guess in _guesses(command) if not first.known or first.globs else ():
+            if found := blocked(guess, _name(guess.words[0].text).casefold()):
+                return Level.BLOCKED, found
         if self._configured(command.words):
             return Level.SAFE, "configured as safe"
         wrapped = unwrap(command, name)
         worst = _SAFE
+        if command.is_function:
+            return Level.SAFE, "a function judged where it is defined"
         if wrapped:
             worst = (wrapped.floor, wrapped.reason if wrapped.floor is not Level.SAFE else "only reads")
             for inner in wrapped.commands:
@@ -153,8 +156,6 @@ class _Judge:
     def _judge(self, name: str, path: str, shown: str, words: tuple[Word, ...]) -> _Judged:
         if "/" in path and posixpath.dirname(path) not in _SYSTEM_FOLDERS:
             return _project_program(path, words)
-        if name in self.functions:
-            return Level.SAFE, "a function judged where it is defined"
         if dev.is_version_query(name, words) or dev.is_listing(name, words):
             return Level.SAFE, "only asks what is installed"
         refusal = _REFUSALS.get(name)
@@ -162,6 +163,22 @@ class _Judge:
             return _development(name, shown, words)
         reason = refusal(words)
         return (Level.DANGEROUS, f"{shown}: {reason}") if reason else _SAFE
+
+
+def _guesses(command: Command) -> Iterator[Command]:
+    """What a command may be whose name only the running shell knows: its variables empty, its words split."""
+    text, rest = command.words[0].text, command.words[1:]
+    for possible in (text, _VARIABLE.sub("", text)):
+        fields = tuple(Word(field, known=False) for field in possible.split())
+        if fields:
+            yield command._replace(words=(*fields, *rest))
+    if command.words[0].globs:
+        for name in fnmatch.filter(_FAMOUS, _name(text)):
+            yield command._replace(words=(Word(name), *rest))
+
+
+_VARIABLE = re.compile(r"\$\{?\w+\}?|\$\(\.\.\.\)")
+_FAMOUS = ("rm", "sudo", "su", "chmod", "dd", "mkfs", "pkill", "killall", "doas")
 
 
 @cache
@@ -202,6 +219,8 @@ def _project_program(path: str, words: tuple[Word, ...]) -> _Judged:
 
 
 def _development(name: str, shown: str, words: tuple[Word, ...]) -> _Judged:
+    if name == "uv" and words and words[0].text == "pip":
+        name, words = "pip", words[1:]
     if name in ("pip", "pip3", "python -m pip"):
         reads, reason = dev.pip(words)
         if reason:

@@ -54,7 +54,7 @@ _SCRIPTS = """
 
 _MODULES = """
     pytest mypy black isort flake8 pyflakes pycodestyle pydocstyle bandit autopep8 yapf vulture radon tox nox
-    doctest unittest compileall py_compile build json.tool sphinx pylint basedpyright pyright tabnanny trace
+    doctest unittest compileall py_compile build json.tool sphinx pylint basedpyright pyright tabnanny
     coverage ruff pre_commit"""
 
 TOOLS: dict[str, Tool] = {
@@ -70,7 +70,7 @@ TOOLS: dict[str, Tool] = {
         values="w",
     ),
     "pnpm": _tool(_SCRIPTS, never="g global C dir registry", values="F filter"),
-    "yarn": _tool(_SCRIPTS + " node", never="global cwd registry", bare=True),
+    "yarn": _tool(_SCRIPTS, never="global cwd registry", bare=True),
     "bun": _tool("test run install i build lint", never="g global r preload registry cwd"),
     "deno": _tool("test lint fmt check"),
     "cargo": _tool(

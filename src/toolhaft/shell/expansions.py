@@ -72,7 +72,7 @@ _PARAMETER = re.compile(r"(?P<indirect>[!])?(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!
 _SUBSCRIPT = re.compile(r"\[([^\]]*)\]")
 _OFFSET = re.compile(r":(?![-=?+])([^}]*)\}")
 _IN_BRACES = re.compile(
-    rf"""(?P<plain>[^\\'"$`}}{{]+){_BACKSLASHES}|(?P<ansi>\$'(?:[^'\\]|\\[\s\S])*')|(?P<raw>'[^']*')|(?P<double>")|(?P<end>\}})|{_DOLLAR}|(?P<other>[${{])""",
+    rf"""(?P<plain>[^\\'"$`}}{{<>]+){_BACKSLASHES}|(?P<process>[<>]\()|(?P<ansi>\$'(?:[^'\\]|\\[\s\S])*')|(?P<raw>'[^']*')|(?P<double>")|(?P<end>\}})|{_DOLLAR}|(?P<other>[${{<>])""",
     re.X | re.A,
 )
 _NUMBERS = frozenset("#?$")
@@ -119,6 +119,10 @@ class WordReader:
 
     def commands(self) -> list[Any]:
         """The tokens up to the `)` that closes a substitution."""
+        raise NotImplementedError
+
+    def printed(self, commands: list[Any]) -> str | None:
+        """What a substitution prints, where it is a plain `echo` that can be foreseen."""
         raise NotImplementedError
 
     def nested_source(self, source: str) -> list[Any]:
@@ -247,11 +251,11 @@ class WordReader:
                 if self.source.startswith("(", self.at):
                     self.facts.problems.append("$(( ... )) that may be arithmetic or commands")
                 field.nested.append(self._commands())
-                field.unknown("$(...)", quoted=quoted)
+                field.unknown(self.printed(field.nested[-1]) or "$(...)", quoted=quoted)
             case "backtick":
                 inner = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", text[1:-1])
                 field.nested.append(self.nested_source(inner))
-                field.unknown("$(...)", quoted=quoted)
+                field.unknown(self.printed(field.nested[-1]) or "$(...)", quoted=quoted)
             case "expansion":
                 self._expansion(field, quoted=quoted)
             case _:
@@ -308,6 +312,11 @@ class WordReader:
                 self.facts.problems.append("a single quote inside a quoted ${...}")
             if kind == "double":
                 self._quoted(ignored, _QUOTED)
+            elif kind == "process":
+                if quoted:
+                    self.facts.problems.append("<( inside a quoted ${...}")
+                else:
+                    ignored.nested.append(self._commands())
             elif kind in ("plain", "join", "escape", "raw", "ansi", "other"):
                 continue
             else:

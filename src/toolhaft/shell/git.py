@@ -6,7 +6,7 @@ from .options import Options, names, read_options
 from .readers import Reader
 from .words import Word
 
-_WRITES = names("output ext-diff textconv show-signature")
+_WRITES = names("output ext-diff textconv show-signature help")
 _LOG = Reader(never=_WRITES, values=names("n S G O L U max-count since until after before author committer grep"))
 _PLAIN = Reader(never=_WRITES)
 _LIST = names("list l contains no-contains merged no-merged points-at show-current")
@@ -30,10 +30,12 @@ READS: dict[str, Reader] = {
     count-objects diff-tree diff-index diff-files check-ignore check-attr version var blame annotate"""),
         _PLAIN,
     ),
-    "cat-file": Reader(never=names("textconv filters")),
-    "grep": Reader("pattern", never=names("O open-files-in-pager textconv"), values=names("e f A B C m max-depth")),
+    "cat-file": Reader(never=names("textconv filters help")),
+    "grep": Reader(
+        "pattern", never=names("O open-files-in-pager textconv help"), values=names("e f A B C m max-depth")
+    ),
     "branch": Reader("text", only=_LISTING, values=_LISTING_VALUES),
-    "tag": Reader("text", only=_LISTING, values=_LISTING_VALUES),
+    "tag": Reader("text", only=_LISTING, values=_LISTING_VALUES | names("n")),
     "remote": Reader("text", only=names("v verbose all push")),
     "stash": _LOG,
     "config": Reader("text", only=_CONFIG, values=names("type f file blob default")),

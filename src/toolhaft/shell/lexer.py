@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from .environment import matters
 from .expansions import Facts, WordReader
 from .options import names
 from .words import NotBashError, Redirect, Word
@@ -35,7 +36,8 @@ _NUMBER = re.compile(r"-?\d+", re.A)
 # A word behind one of these is again the name of a command, or a keyword.
 _STARTERS = names("if then else elif do while until { ! function")
 _RESERVED = _STARTERS | names("for fi done case esac select }")
-_SPECIAL = _RESERVED | {"in"}
+_NEVER_FIRST = frozenset(("in", "]]"))
+_SPECIAL = _RESERVED | _NEVER_FIRST
 _NAMES_NEXT = frozenset(("for", "function"))
 _CASES_END = frozenset((";;", ";&", ";;&"))
 
@@ -85,6 +87,15 @@ class Lexer(WordReader):
         self.facts.depth -= 1
         return items
 
+    def printed(self, commands: Items) -> str | None:
+        """What `$(echo ...)` prints: good enough to recognise what is refused, never to call something safe."""
+        run = commands[0] if len(commands) == 1 else None
+        if not isinstance(run, Run) or not run.words or run.words[0].text not in ("echo", "printf"):
+            return None
+        return " ".join(
+            word.text for word in run.words[1:] if not word.text.startswith("-") or word.text[1:2] not in "neE"
+        )
+
     def _items(self, items: Items, *, closed: bool) -> Items:
         source, depth, starts = self.source, 0, True
         run: Run | None = None
@@ -107,7 +118,9 @@ class Lexer(WordReader):
             elif kind == "operator":
                 text = match[kind]
                 if text == "(" and (starts or last == "for") and self._arithmetic(items, match.start(kind), last):
-                    starts, run, last = False, None, "w"
+                    # what follows `for ((...))` is `do`
+                    run, starts = (None, True) if last == "for" else (self._new(items, Word("((")), False)
+                    last = "w"
                     continue
                 self.at = match.end()
                 depth += (text == "(") - (text == ")")
@@ -154,6 +167,8 @@ class Lexer(WordReader):
             return run, True, "w"
         words = self.word()
         text = source[before : self.at]
+        if starts and text in _NEVER_FIRST:
+            raise NotBashError(f"{text!r} where bash expects a command")
         if text == "in" and len(items) > 1 and items[-2] in ("for", "case", "select"):
             items.append("in")
             return None, False, "in"
@@ -163,6 +178,8 @@ class Lexer(WordReader):
             items.append(text)
             return None, text in _STARTERS, text
         if last == "for" and words:
+            if matters(words[0].text):
+                self.facts.problems.append(f"a loop that sets {words[0].text}")
             counts = _COUNTING.match(source, self.at)
             (self.facts.numbers if counts else self.facts.not_numbers).add(words[0].text)
         run = run or self._new(items)
@@ -170,8 +187,8 @@ class Lexer(WordReader):
         return run, last == "function", "w"
 
     @staticmethod
-    def _new(items: Items) -> Run:
-        items.append(run := Run())
+    def _new(items: Items, *words: Word) -> Run:
+        items.append(run := Run([*words]))
         return run
 
     def _assignment(self, match: re.Match[str]) -> tuple[str, tuple[Word, ...]]:
@@ -220,9 +237,8 @@ class Lexer(WordReader):
         self.at = match.end()
         for expression in match[1].split(";"):
             self.facts.evaluates(expression)
-        items.append(Run([Word("((")]))
         if last == "for":
-            items += ("in", Run([Word("0")]))
+            items += (Run([Word("((")]), "in", Run([Word("0")]))
         return True
 
     def _test(self) -> list[Word]:
@@ -247,10 +263,11 @@ class Lexer(WordReader):
 
     def _redirect(self, operator: str, run: Run, documents: list[_Document]) -> None:
         if operator.startswith("{"):
+            self.facts.problems.append(f"{operator} gives a variable another value")
             operator = operator.partition("}")[2]
         before = self.at
         fields = self.word()
-        if self.at == before or not fields:
+        if self.at == before or not fields or self.source[before] == "#":
             raise NotBashError(f"a redirection {operator!r} without its target")
         if operator in ("<<", "<<-"):
             if not fields[0].known or len(fields) > 1:

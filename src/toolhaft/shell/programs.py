@@ -134,7 +134,7 @@ def _awk_program(program: str) -> str | None:
             return f"{text} writes or runs in an awk program"
         if kind == "name":
             printing = printing or text in ("print", "printf")
-        elif text in ";}\n":
+        elif text in ";}":
             printing = False
         if kind != "space":
             value_before = kind in ("string", "number", "name") or text in ")]$/"
@@ -148,7 +148,13 @@ def tar(words: tuple[Word, ...]) -> str | None:
     """Why this `tar` does more than list an archive."""
     first = words[0] if words else Word("")
     if first.known and re.fullmatch(r"[A-Za-z]+", first.text):
-        words = (first._replace(text="-" + first.text), *words[1:])
+        # without the dash the letters take their values in turn from the words that follow: tar tfC ARCHIVE FOLDER
+        values = [letter for letter in first.text if letter in "fC"]
+        if not set(first.text) <= _TAR or len(words) <= len(values):
+            return "tar does more than list an archive"
+        given = [Word("-" + letter + word.text) for letter, word in zip(values, words[1:], strict=False)]
+        plain = "".join(letter for letter in first.text if letter not in "fC")
+        words = (Word("-" + plain), *given, *words[1 + len(values) :])
     options = read_options(words, names("f C file directory exclude"))
     if options.doubtful:
         return "a word of unknown value could be an option"

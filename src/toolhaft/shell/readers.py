@@ -50,7 +50,7 @@ def _reader(
 
 _FILES = """
     cat tac nl cut paste join comm expand unexpand fold fmt column od hexdump hd strings cksum sum md5sum
-    sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum base32 basenc cmp diff diff3 colordiff tsort ls
+    sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum base32 basenc cmp diff tsort ls
     dir vdir stat du df readlink realpath zcat bzcat xzcat zstdcat wc head zipinfo"""
 _TEXT = """
     echo true false : pwd whoami id groups uname arch nproc uptime logname users who w basename dirname seq expr
@@ -61,7 +61,7 @@ _GREP = "e f m A B C D d regexp file max-count context after-context before-cont
 READERS: dict[str, Reader] = {
     **dict.fromkeys(names(_FILES), Reader()),
     **dict.fromkeys(names(_TEXT), Reader("text")),
-    **dict.fromkeys(names("grep egrep fgrep zgrep zegrep zfgrep"), _reader("pattern", values=_GREP)),
+    **dict.fromkeys(names("grep egrep fgrep"), _reader("pattern", values=_GREP)),
     "cut": _reader(values="d f c b delimiter fields characters bytes output-delimiter"),
     "head": _reader(values="n c lines bytes"),
     "rg": _reader(
@@ -73,7 +73,7 @@ READERS: dict[str, Reader] = {
         max-filesize""",
     ),
     "fd": _reader(
-        "pattern", never="x X l exec exec-batch list-details", values="e t d E c g extension type max-depth exclude"
+        "pattern", never="x X l exec exec-batch list-details", values="e t d E c extension type max-depth exclude"
     ),
     "fdfind": _reader(
         "pattern", never="x X l exec exec-batch list-details", values="e t d E c extension type max-depth exclude"
@@ -90,8 +90,10 @@ READERS: dict[str, Reader] = {
     "pr": _reader(),
     "iconv": _reader(never="o output", values="f t o from-code to-code output"),
     "base64": _reader(never="o output i input", values="w o wrap output b break"),
-    "sdiff": _reader(never="o output", values="o w output width"),
-    "tree": _reader(never="o R", values="L P I o H T filelimit"),
+    "diff3": _reader(never="diff-program"),
+    "sdiff": _reader(never="o output diff-program", values="o w output width"),
+    # tree gives the letters of one cluster their values in turn: -Lo 2 FILE
+    "tree": _reader(never="o R"),
     "file": _reader(never="C compile z Z uncompress m magic-file", values="F f P separator files-from"),
     "wait": _reader("text", only="n f"),
     "hostname": _reader(

@@ -32,6 +32,7 @@ class Command(NamedTuple):
     functions: tuple[str, ...] = ()  # the functions it is part of
     concurrent: bool = False  # in a pipe or in the background
     folder: str | None = ""  # where `cd` has led; None: unknown
+    is_function: bool = False  # it calls a function that the text has certainly defined before
     data: tuple[Word, ...] = ()  # the words of a `for` list or a `case`: not run, but known
 
     @property
@@ -44,7 +45,6 @@ class Script(NamedTuple):
     """All simple commands of a text, those inside substitutions included, and what was not understood."""
 
     commands: tuple[Command, ...]
-    functions: frozenset[str]  # the functions it defines
     problems: tuple[str, ...]
 
 
@@ -59,7 +59,7 @@ def parse(source: str) -> Script:
     if "\0" in source:
         facts.problems.append("a NUL character")
     if len(source) > MAX_CHARACTERS:
-        return Script((), frozenset(), (f"{len(source)} characters, more than {MAX_CHARACTERS}",))
+        return Script((), (f"{len(source)} characters, more than {MAX_CHARACTERS}",))
     lexer = Lexer(source, facts)
     try:
         reader.read(lexer.items())
@@ -67,7 +67,7 @@ def parse(source: str) -> Script:
         facts.problems.append(str(error))
         reader = _Reader()
         reader.guess(lexer.read)
-    return Script(tuple(reader.commands), frozenset(reader.names), tuple(facts.doubts()))
+    return Script(tuple(reader.commands), tuple(facts.doubts()))
 
 
 _DATA = frozenset(("word", "variable_name", "extglob_pattern"))
@@ -89,6 +89,7 @@ class _Reader:
         self.commands: list[Command] = []
         self.names: set[str] = set()
         self.folder: str | None = ""
+        self.nested = 0
 
     def read(self, runs: Items, *, upstream: tuple[Command, ...] = (), functions: tuple[str, ...] = ()) -> None:
         """Read one list of runs; raises NotBashError when the grammar rejects its structure."""
@@ -103,14 +104,15 @@ class _Reader:
                 shape = run
             else:
                 places[offset] = run
-                trailing = not run.words and not run.assignments and index and runs[index - 1] in _CLOSERS
+                before = runs[index - 1] if index else ""
+                trailing = not run.words and not run.assignments and isinstance(before, str) and before in _CLOSERS
                 shape = ">w" if trailing else "w"
             skeleton.append(shape)
             offset += len(shape) + 1
         root = Parser(_grammar()).parse(" ".join(skeleton).encode()).root_node
         if root.has_error:
             raise NotBashError("not a command that bash can read")
-        _Walk(self, places, functions).node(root, upstream, concurrent=False)
+        _Walk(self, places, functions, outermost=not self.nested).node(root, upstream, concurrent=False)
 
     def guess(self, runs: Items) -> None:
         """List what look like commands in a text that was not understood."""
@@ -151,15 +153,21 @@ class _Reader:
             functions,
             concurrent,
             self.folder,
+            bool(words) and not data and words[0].known and words[0].text in self.names,
             words if data else (),
         )
         if nested := _nested(run):
             start, folder = len(self.commands), self.folder
+            self.nested += 1
             for runs in nested:
                 self.read(runs, upstream=(*upstream, command), functions=functions)
                 self.folder = folder
+            self.nested -= 1
             command = command._replace(inner=tuple(self.commands[start:]))
         self.commands.append(command)
+        # `unset name` takes a function away where no variable has that name
+        if self.names and any("unset" in word.text for word in words):
+            self.names.clear()
         if command.words and command.words[0].text in ("cd", "pushd", "popd"):
             self.folder = _changed(self.folder, command.words)
 
@@ -167,8 +175,8 @@ class _Reader:
 class _Walk:
     """One pass over the grammar's tree of one list of runs."""
 
-    def __init__(self, reader: _Reader, places: dict[int, Run], functions: tuple[str, ...]) -> None:
-        self.reader, self.places, self.functions = reader, places, functions
+    def __init__(self, reader: _Reader, places: dict[int, Run], functions: tuple[str, ...], *, outermost: bool) -> None:
+        self.reader, self.places, self.functions, self.outermost = reader, places, functions, outermost
 
     def node(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
         match node.type:
@@ -227,12 +235,15 @@ class _Walk:
         run = self.places.get(name.start_byte)
         if run is None or len(run.words) != 1:
             raise NotBashError("a function without a plain name")
-        self.reader.names.add(run.words[0].text)
-        body = _Walk(self.reader, self.places, (*self.functions, run.words[0].text))
+        body = _Walk(self.reader, self.places, (*self.functions, run.words[0].text), outermost=False)
         folder = self.reader.folder
         for child in rest:
             body.node(child, upstream, concurrent=False)
         self.reader.folder = folder
+        parent, after = node.parent, node.next_sibling
+        certain = parent is not None and parent.type == "program" and not (after and after.type == "&")
+        if certain and self.outermost:
+            self.reader.names.add(run.words[0].text)
 
 
 def _nested(run: Run) -> list[Items]:

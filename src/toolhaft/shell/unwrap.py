@@ -142,7 +142,7 @@ def unwrap(command: Command, name: str) -> Unwrapped | None:
 
 def _inside(command: Command, words: tuple[Word, ...]) -> Command:
     """The command that a wrapper runs: fed from the same pipe, in the same folder."""
-    return command._replace(words=words, assignments=(), redirects=())
+    return command._replace(words=words, assignments=(), redirects=(), is_function=False)
 
 
 def _operands(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Unwrapped:
@@ -154,6 +154,8 @@ def _operands(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Un
     while rest and "=" in rest[0].text and wrapper.floor is Level.BLOCKED:
         rest = rest[1:]
     rest = rest[wrapper.skip :]
+    if not rest and command.words[0].text == "time":
+        floor, reason = _DANGER, "time without a command"
     if floor is Level.DEV and rest and rest[0].text not in TOOLS:
         floor, reason = _DANGER, f"it may download and run {rest[0].text!r}"
     if options.doubtful and not (rest and rest[0].known):
@@ -293,7 +295,7 @@ def _env(command: Command, words: tuple[Word, ...]) -> Unwrapped:
         floor, reason = _DANGER, f"env option {other!r}"
     while rest and "=" in rest[0].text and not rest[0].text.startswith("="):
         variable = rest[0].text.partition("=")[0]
-        if matters(variable) or (not rest[0].known and rest[0].open):
+        if matters(variable) or (not rest[0].known and (rest[0].open or rest[0].splits)):
             floor, reason = _DANGER, f"setting {variable} changes what programs run"
         rest = rest[1:]
     if rest and rest[0].text == "-":
