@@ -73,3 +73,14 @@ def test_the_last_pattern_that_applies_decides() -> None:
 def test_a_star_does_not_reach_across_a_slash() -> None:
     assert matches("a/b/secret", ["a/*/secret"]) == "a/*/secret"
     assert matches("a/b/c/secret", ["a/*/secret"]) is None
+
+
+def test_without_patterns_nothing_matches_and_two_stars_match_everything() -> None:
+    assert matches(".env", ()) is None
+    assert matches("any/thing", ["**"]) == "**"
+
+
+def test_a_folder_pattern_of_several_names_needs_them_in_a_row() -> None:
+    assert matches("x/a/b/c", ["a/b/**"]) == "a/b/**"
+    assert matches("a/b", ["a/b/**"]) == "a/b/**"
+    assert matches("a/x/b/c", ["a/b/**"]) is None

@@ -5,8 +5,10 @@ A pattern names a file by its last name or names, at any depth and in any case: 
 so the last one that applies decides, as in a `.gitignore`. `*`, `?` and `[abc]` never reach across a slash.
 """
 
+import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 
 DEFAULT_SENSITIVE_FILES: tuple[str, ...] = (
     ".env",
@@ -31,13 +33,24 @@ def matches(relative_path: str, patterns: Sequence[str]) -> str | None:
     '.env'
     """
     names = relative_path.casefold().split("/")
+    if not any(map(_telling_name(tuple(patterns)).match, names)):
+        return None
     hit: str | None = None
     for pattern in patterns:
-        wanted = pattern.casefold().removeprefix("!")
-        # Nearly every pattern is one name, and every read asks: so that is asked without more ado.
-        if _applies(wanted.split("/"), names) if "/" in wanted else fnmatchcase(names[-1], wanted):
+        if _applies(pattern.casefold().removeprefix("!").split("/"), names):
             hit = None if pattern.startswith("!") else pattern
     return hit
+
+
+@lru_cache(maxsize=64)
+def _telling_name(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what matches a name that some pattern cannot do without.
+
+    Nearly every path has no such name, and every file that is read or searched is asked about.
+    """
+    parts = [pattern.casefold().removeprefix("!").split("/") for pattern in patterns]
+    telling = {names[0] if names[-1] == "**" else names[-1] for names in parts}
+    return re.compile("|".join(map(translate, sorted(telling))) or r"(?!)")
 
 
 def _applies(wanted: list[str], names: list[str]) -> bool:
