@@ -304,7 +304,7 @@ ROWS: list[tuple[Exception, str, str]] = [
     (FileNotFoundError("no section 3"), "T M M", "no section 3"),
     (PermissionError(13, "Permission denied", "b.txt"), "T access access", "Permission denied"),
     (PermissionError("not allowed"), "T access access", "not allowed"),
-    (PathTraversalError("leads out"), "T access access", "leads out"),
+    (PathTraversalError("leads out"), "access access access", "leads out"),
     (WorkspaceReadOnlyError("read-only"), "T access access", "read-only"),
     (undecodable(), "T decode decode", "invalid start byte"),
     (OSError(28, "No space left on device"), "T read write", "No space left on device"),

@@ -23,7 +23,7 @@ async def test_it_shows_folders_first_then_files_with_their_sizes(project: Path)
     tree = await list_dir()
 
     assert tree == (
-        "./\n  src/\n    add.py  32 B\n    main.py  38 B\n  README.md  31 B\n  big.bin  1.5 KB\n\n[4 files, 1 folder]"
+        "./\n  src/\n    add.py  32 B\n    main.py  38 B\n  README.md  30 B\n  big.bin  1.5 KB\n\n[4 files, 1 folder]"
     )
 
 

@@ -8,6 +8,7 @@ tool: each becomes an answer that the model can use.
 | `ModelRetry`, `ToolFailed`, and so `ToolExecutionError`, `FileOperationError` | unchanged | unchanged |
 | control flow of pydantic-ai (`UNCHANGED`) | unchanged | unchanged |
 | `FileNotFoundError` | `ToolExecutionError` | `ModelRetry`, naming the path that was missing |
+| `PathTraversalError` | `FileOperationError("access", ...)` | the same |
 | `PermissionError` | `ToolExecutionError` | `FileOperationError("access", ...)` |
 | `UnicodeDecodeError` | `ToolExecutionError` | `FileOperationError("decode", ...)` |
 | `TimeoutError`, `ConnectionError`, other `OSError`s that are about no file | `ToolExecutionError` | the same |
@@ -44,7 +45,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.workspaces import WorkspaceError
 
 from toolhaft.exceptions import FileOperationError, ToolExecutionError, describe
-from toolhaft.workspace import workspace
+from toolhaft.workspace import PathTraversalError, workspace
 
 UNCHANGED = (
     ModelRetry,
@@ -74,6 +75,8 @@ _NETWORK_ERRNOS = frozenset(
 
 def route_base(tool: str, error: Exception) -> Exception:
     """What `@base_tool` raises in place of an error that is not `UNCHANGED`."""
+    if isinstance(error, PathTraversalError):
+        return FileOperationError("access", error.path, str(error), error)
     return ToolExecutionError(tool, _reason(error, ""), error)
 
 

@@ -151,7 +151,8 @@ class Root:
         below = self.below(path)
         if below is None:
             raise PathTraversalError(
-                f"{path!r} is an absolute path outside the workspace. Use a path relative to the workspace root."
+                f"{path!r} is an absolute path outside the workspace. Use a path relative to the workspace root.",
+                path=path,
             )
         return below
 

@@ -18,7 +18,11 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 
 
 class PathTraversalError(PermissionError):
-    """A path leads out of the folder it was to stay in."""
+    """A path leads out of the folder it was to stay in. `path` is what the caller gave."""
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,8 @@ class Walk:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._given)
         elif len(self._folders) == 1:
             raise PathTraversalError(
-                f"{self._given!r} climbs above the workspace root with '..'. Use a path that stays inside it."
+                f"{self._given!r} climbs above the workspace root with '..'. Use a path that stays inside it.",
+                path=self._given,
             )
         else:
             os.close(self._folders.pop()[1])
@@ -128,7 +133,8 @@ class Walk:
             below = self._below_root(target)
             if below is None:
                 raise PathTraversalError(
-                    f"{self._given!r} passes a link that leads outside the workspace. Use a path that stays inside it."
+                    f"{self._given!r} passes a link that leads outside the workspace. Use a path that stays inside it.",
+                    path=self._given,
                 )
             self.close()
             target = below
