@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from toolhaft.editing import edits_diff, plan_patch, replace_exact, unified_diff
+from toolhaft.editing import Edit, edits_diff, plan_patch, replace_exact, unified_diff
 
 line = st.sampled_from(["a", "b", "", " ", "-- x", "++ y", "--- a", "+++ b", "@@ -1 +1 @@", "\x0c", "\u2028", "\\ No"])
 end = st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"])
@@ -114,11 +114,17 @@ def test_the_diff_of_edits_is_the_diff_of_their_texts():
 def test_edits_among_repeated_lines_give_a_diff_that_applies(text: str, data: st.DataObject):
     at = data.draw(st.integers(0, len(text)))
     edited = text[:at] + "a\na\n" + text[at:]
-    from toolhaft.editing import Edit
-
     diff = edits_diff(text, [Edit(start=at, end=at, new="a\na\n")], path="f")
 
     assert plan_patch(diff.text, {"f": text}.get)[0].text == edited
+
+
+def test_a_change_among_equal_lines_has_context_on_both_sides():
+    text = "a\n" * 50 + "b\n" * 20
+
+    diff = edits_diff(text, [Edit(start=0, end=0, new="a\n")], path="f")
+
+    assert diff.text == "--- a/f\n+++ b/f\n@@ -48,6 +48,7 @@\n a\n a\n a\n+a\n b\n b\n b\n"
 
 
 def test_bytes_are_decoded_only_for_showing():

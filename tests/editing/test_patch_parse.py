@@ -42,6 +42,7 @@ TEN = "".join(f"{number}\n" for number in range(1, 11))
         hunk(" 4\n-5\n+five\n 6\n", "@@ -4,3 +4,3 @@").replace("+++ b/f.txt\n", ""),
         "diff --git a/f.txt b/f.txt\nindex 1..2 100644\n" + hunk(" 4\n-5\n+five\n 6\n", "@@ -4,3 +4,3 @@"),
         "diff --git a/f.txt b/f.txt\n@@ -4,3 +4,3 @@\n 4\n-5\n+five\n 6\n",
+        hunk("\n@@ -4,3 +4,3 @@\n 4\n-5\n+five\n 6\n", ""),
         "*** Begin Patch\n*** Update File: f.txt\n@@\n 4\n-5\n+five\n 6\n*** End Patch\n",
         "*** Update File: f.txt\n 4\n-5\n+five\n",
     ],
@@ -71,6 +72,8 @@ def test_two_files_without_git_lines_are_split_at_their_headers_whatever_the_cou
     first, second = hunk("-a\n+A\n", "@@ -1,9 +1,9 @@"), hunk("-b\n+B\n", name="g.txt")
 
     assert patched({"f.txt": "a\n", "g.txt": "b\n"}, first + second) == {"f.txt": "A\n", "g.txt": "B\n"}
+    uncounted = hunk("-a\n+A\n", "@@")
+    assert patched({"f.txt": "a\n", "g.txt": "b\n"}, uncounted + second) == {"f.txt": "A\n", "g.txt": "B\n"}
 
 
 def test_a_header_without_a_hunk_ends_the_file_before_it():

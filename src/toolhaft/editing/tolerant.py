@@ -83,11 +83,11 @@ class _Search:
         self.new = [] if not new and old.endswith("\n") else _lines_of(new) if old.endswith("\n") else new.split("\n")
 
     def replaced(self) -> Replaced[str]:
+        by_characters = self._by_characters()
+        if by_characters is not None:
+            return by_characters
         match = self._by_lines()
         if match is None:
-            by_characters = self._by_characters()
-            if by_characters is not None:
-                return by_characters
             self._check_not_applied()
             match = self._by_likeness()
         if match is None:
@@ -145,6 +145,8 @@ class _Search:
         kept = difference(old, new)
         start, end = starts[0] + kept.start, starts[0] + kept.end
         edit = Edit(start=start, end=end, new=fit_line_ends(self.text, kept.new, start=start, end=end))
+        if self.text[start:end] == edit.new:
+            raise _applied(tuple(line_numbers(self.text, starts)))
         return Replaced(text=spliced(self.text, [edit]), edits=(edit,), rung="punctuation")
 
     def _check_not_applied(self) -> None:

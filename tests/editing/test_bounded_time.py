@@ -1,0 +1,76 @@
+"""Hostile inputs cost time in proportion to their size, never to its square."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.editing.trees import hunk
+from toolhaft.editing import EditError, PatchError, plan_patch, replace_exact, replace_tolerant, unified_diff
+
+EQUAL = "x\n" * 300_000
+MANY = [f"line {number % 97} {number % 13} of {number % 7}" for number in range(10_000)]
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """CPU time of this thread, so that a busy machine does not matter."""
+    began = time.thread_time()
+    yield
+    assert time.thread_time() - began < seconds
+
+
+@pytest.mark.parametrize("old", ["x \n" * 5000, "  x\n" * 5000 + "y\n", "nothing\nlike\nit", "x\n" * 20 + "y"])
+def test_a_miss_in_equal_lines(old: str):
+    with within(2), pytest.raises(EditError):
+        replace_tolerant(EQUAL, old, "z")
+
+
+@pytest.mark.parametrize("size", [3, 300, 5000])
+def test_a_tolerant_miss_in_ten_thousand_lines(size: int):
+    old = "\n".join(f"line {number % 89} {number % 17} of {number % 5} q" for number in range(size))
+
+    with within(1), pytest.raises(EditError):
+        replace_tolerant("\n".join(MANY), old, "z")
+
+
+def test_very_many_matches_are_not_all_listed():
+    with within(1), pytest.raises(EditError, match="more than 1,000"):
+        replace_exact(EQUAL, "x", "y")
+
+
+def test_a_hunk_whose_lines_stand_everywhere():
+    with within(1), pytest.raises(PatchError):
+        plan_patch(hunk(" x\n x\n-y\n+z\n x\n", "@@ -1000,4 +1000,4 @@"), {"f.txt": EQUAL}.get)
+
+
+def test_many_hunks_all_off_by_some_lines():
+    before = [f"line {number} of the file" for number in range(40_000)]
+    after = [line if number % 200 else f"{line} changed" for number, line in enumerate(before)]
+    patch = unified_diff("\n".join(before), "\n".join(after), path="f.txt", max_lines=None).text
+    text = "\n".join(["new"] * 7 + before)
+
+    with within(0.5):
+        (change,) = plan_patch(patch, {"f.txt": text}.get)
+
+    assert len(change.hunks) == 200
+    assert {placed.offset for placed in change.hunks} == {7}
+    assert change.text == "\n".join(["new"] * 7 + after)
+
+
+def test_a_diff_of_two_long_texts_with_nothing_in_common():
+    with within(3):
+        diff = unified_diff(EQUAL, "".join(f"{number}\n" for number in range(100_000)), path="f.txt")
+
+    assert (diff.removed, diff.added, diff.truncated) == (300_000, 100_000, True)
+
+
+def test_a_small_change_of_a_long_text_costs_little():
+    text = "some words on a line\n" * 500_000
+    at = len(text) // 2
+
+    with within(0.5):
+        diff = unified_diff(text, text[:at] + "NEW" + text[at:], path="f.txt")
+
+    assert (diff.added, diff.removed) == (1, 1)

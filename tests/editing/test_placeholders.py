@@ -1,0 +1,70 @@
+"""Lines that stand for text left out are found; ordinary code and prose are not taken for one."""
+
+import pytest
+
+from toolhaft.editing import EditError, Reason, replace_tolerant
+from toolhaft.editing.placeholders import new_placeholder
+
+OLD = "def f():\n    a = 1\n    b = 2\n    c = 3\n    return a"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "... rest unchanged",
+        "# ... rest of the code unchanged",
+        "    // ... existing code ...",
+        "// rest of code",
+        "# rest of the function",
+        "/* ... remaining methods ... */",
+        "<!-- rest of the page stays the same -->",
+        "-- ... same as before",
+        "[rest of file unchanged]",
+        "(... other methods unchanged ...)",
+        "{/* ... existing JSX ... */}",
+        "# the remaining tests are unchanged",
+        "// remaining methods stay the same",
+        "…rest of file…",
+        "# unchanged",
+        "; omitted for brevity",
+        "# ...",
+        "//…",
+    ],
+)
+def test_a_line_that_stands_for_others_is_found(line: str):
+    assert new_placeholder(OLD, f"def f():\n{line}") == line.strip()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    ...",
+        'print("loading existing files...")',
+        "return the_rest",
+        "# the rest of the world is described in chapter nine, which nobody has read",
+        "The rest stays the same.",
+        "# wait for the other thread",
+        "x = [*rest]",
+        "# keep the previous value",
+        "# " + "rest unchanged ... " * 40,
+        "## Existing tools",
+        "",
+    ],
+)
+def test_ordinary_lines_are_let_through(line: str):
+    assert new_placeholder(OLD, f"def f():\n{line}") is None
+
+
+def test_a_line_that_the_old_text_has_too_is_meant():
+    assert new_placeholder("# ... rest unchanged\na", "# ... rest unchanged\nb") is None
+
+
+def test_a_bare_commented_ellipsis_counts_only_where_text_goes_missing():
+    assert new_placeholder("a", "a\n# ...\nb c d") is None
+
+
+def test_a_replacement_with_one_is_refused_and_quoted():
+    with pytest.raises(EditError, match="# rest of the function") as refused:
+        replace_tolerant(OLD, OLD, "def f():\n    # rest of the function")
+
+    assert refused.value.reason is Reason.PLACEHOLDER
