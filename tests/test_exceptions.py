@@ -11,21 +11,21 @@ from pydantic_ai.exceptions import ToolFailed
 from toolhaft.exceptions import FileOperationError, ModelRetry, ToolExecutionError, describe
 
 
-class Odd(Exception):
+class OddError(Exception):
     """Pickles, and then does not load: its constructor wants two arguments."""
 
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} {two}")
 
 
-class Mute(Exception):
+class MuteError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
     __repr__ = __str__
 
 
-class TooBroad(ToolExecutionError):
+class TooBroadError(ToolExecutionError):
     """A subclass with a constructor of its own."""
 
     def __init__(self, pattern: str, *, seconds: float) -> None:
@@ -86,7 +86,7 @@ def test_a_message_is_never_empty(message: str, original: BaseException | str | 
         (KeyError(), "KeyError"),
         (ValueError(" x "), "x"),
         (ValueError("bad\udcff"), "bad\\udcff"),
-        (Mute(), "Mute"),
+        (MuteError(), "MuteError"),
     ],
 )
 def test_an_exception_is_described_by_its_text_or_its_type(error: Exception, text: str):
@@ -107,30 +107,31 @@ def test_a_pickle_keeps_every_attribute(protocol: int):
 
 
 def test_an_original_error_that_does_not_pickle_is_replaced_by_its_repr():
-    class Local(Exception):
+    class LocalError(Exception):
         pass
 
-    for cause in (Local("here"), ValueError(threading.Lock()), Odd("a", "b")):
+    for cause in (LocalError("here"), ValueError(threading.Lock()), OddError("a", "b")):
         back = pickle.loads(pickle.dumps(FileOperationError("read", "a.txt", "m", cause)))
 
         assert back.original_error == repr(cause)
         assert (back.operation, back.path) == ("read", "a.txt")
-    assert pickle.loads(pickle.dumps(ToolExecutionError("t", "m", Mute(threading.Lock())))).original_error == "Mute"
+    mute = ToolExecutionError("t", "m", MuteError(threading.Lock()))
+    assert pickle.loads(pickle.dumps(mute)).original_error == "MuteError"
 
 
 def test_an_original_error_whose_class_the_reader_lacks_is_replaced_by_its_repr(monkeypatch: pytest.MonkeyPatch):
-    packed = pickle.dumps(ToolExecutionError("t", "m", Forgotten("x")))
-    monkeypatch.delattr(f"{__name__}.Forgotten")
+    packed = pickle.dumps(ToolExecutionError("t", "m", ForgottenError("x")))
+    monkeypatch.delattr(f"{__name__}.ForgottenError")
 
-    assert pickle.loads(packed).original_error == "Forgotten('x')"
+    assert pickle.loads(packed).original_error == "ForgottenError('x')"
 
 
-class Forgotten(Exception):
+class ForgottenError(Exception):
     pass
 
 
 def test_a_text_in_place_of_the_original_error_survives_a_second_pickle():
-    once = pickle.loads(pickle.dumps(ToolExecutionError("t", "m", Odd("a", "b"))))
+    once = pickle.loads(pickle.dumps(ToolExecutionError("t", "m", OddError("a", "b"))))
 
     assert pickle.loads(pickle.dumps(once)).original_error == once.original_error
 
@@ -144,7 +145,7 @@ def test_a_chain_of_twenty_failures_pickles():
 
 
 def test_a_subclass_with_its_own_constructor_pickles_and_copies():
-    error = TooBroad("x*", seconds=3.0)
+    error = TooBroadError("x*", seconds=3.0)
 
     for back in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error), copy.copy(error)):
         assert back == error

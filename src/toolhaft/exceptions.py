@@ -11,7 +11,6 @@ The last two are pydantic-ai `ToolFailed`s: a plain exception would end the whol
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -142,6 +141,8 @@ def _packed(error: BaseException | str | None) -> tuple[bytes | None, str | None
         text = repr(error)
     except Exception:  # noqa: BLE001 - see describe
         text = type(error).__name__
+    import pickle  # here: most programs pickle no failure, and loading it is a twentieth of loading this package
+
     try:
         packed = pickle.dumps(error)
         pickle.loads(packed)
@@ -161,6 +162,8 @@ def _restored(
 
 
 def _unpacked(packed: bytes, text: str | None) -> BaseException | str | None:
+    import pickle
+
     try:
         return pickle.loads(packed)
     except Exception:  # noqa: BLE001 - the reader may lack the class that the writer had

@@ -37,8 +37,7 @@ class Service:
 
 async def checks(ctx: RunContext[int]) -> None:
     assert_type(await bare("a", limit=2), str)
-    pending = bare("a")
-    assert_type(pending, Coroutine[Any, Any, str])
+    pending: Coroutine[Any, Any, str] = bare("a")
     await pending
     assert_type(await with_options(query="a"), ToolText)
     assert_type(await reads("a", offset=3), str)

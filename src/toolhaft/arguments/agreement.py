@@ -7,18 +7,16 @@ parameters that are gone, misleads every model that reads it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from inspect import Parameter
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolhaft.arguments.facts import ANY_TYPE, Facts
 from toolhaft.exceptions import ToolDefinitionError
 from toolhaft.prompts import Prompt, PromptParameter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(NamedTuple):
     """What the code says of one parameter."""
 
     facts: Facts

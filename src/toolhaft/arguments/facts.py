@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
@@ -17,8 +16,7 @@ ANY_TYPE = frozenset({"string", "integer", "number", "boolean", "array", "object
 _PLAIN: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """The JSON types that a value may have, and the values it may be, if they are listed."""
 
     types: frozenset[str]

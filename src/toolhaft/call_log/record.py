@@ -11,7 +11,6 @@ import logging
 import time
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, RunCancelled, ToolRetryError
@@ -20,21 +19,6 @@ from toolhaft.call_log.shown import shown_arguments, shown_text
 from toolhaft.exceptions import describe
 
 LOGGER = logging.getLogger("toolhaft.tools")
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    tool: str
-    names: tuple[str, ...]
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-    started: float
-
-    def write(self, outcome: str, *, reason: str = "") -> None:
-        arguments = shown_arguments({**dict(zip(self.names, self.args, strict=False)), **self.kwargs})
-        duration_ms = (time.perf_counter() - self.started) * 1_000
-        facts = {"tool": self.tool, "tool_arguments": arguments, "outcome": outcome, "duration_ms": duration_ms}
-        LOGGER.info("%s(%s) %s in %.1f ms%s", self.tool, arguments, outcome, duration_ms, reason, extra=facts)
 
 
 async def logged(
@@ -48,14 +32,22 @@ async def logged(
 
     `names` are the names of the parameters, in their order.
     """
-    record = _Call(tool, names, args, kwargs, time.perf_counter())
+    started = time.perf_counter()
+    outcome, reason = "ok", ""
     try:
-        result = await call(*args, **kwargs)
+        return await call(*args, **kwargs)
     except BaseException as error:
-        record.write(_outcome(error), reason=f": {_reason(error)}")
+        outcome, reason = _outcome(error), f": {_reason(error)}"
         raise
-    record.write("ok")
-    return result
+    finally:
+        arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+        _write(tool, arguments, outcome, reason=reason, duration_ms=(time.perf_counter() - started) * 1_000)
+
+
+def _write(tool: str, arguments: Mapping[str, Any], outcome: str, *, reason: str, duration_ms: float) -> None:
+    shown = shown_arguments(arguments)
+    facts = {"tool": tool, "tool_arguments": shown, "outcome": outcome, "duration_ms": duration_ms}
+    LOGGER.info("%s(%s) %s in %.1f ms%s", tool, shown, outcome, duration_ms, reason, extra=facts)
 
 
 def _outcome(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, cast
@@ -38,8 +39,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TELLING = "(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|authorization)"
 
 # What secrets look like in running text: keys of well-known services, tokens, and what follows a telling word.
-_SECRET_FORMS = re.compile(
-    rf"""
+_SECRET_FORMS = rf"""
       \b(?:sk|pk|rk)[-_][\w-]{{16,}}                            # OpenAI, Anthropic, Stripe
     | \b(?:gh[pousr]|github_pat|glpat|xox[abeoprs]|npm|pypi|hf)[-_][\w-]{{10,}}
     | \b(?:AKIA|ASIA)[A-Z0-9]{{12,}} | \bAIza[\w-]{{20,}}
@@ -49,9 +49,13 @@ _SECRET_FORMS = re.compile(
     | (?<=\s-u[ ])[^\s:]+:\S+                                # the same, for curl
     | (?<=bearer[ ])[\w.~+/=-]{{4,}} | (?<=basic[ ])[\w+/=-]{{8,}}
     | (?P<name>{_TELLING}["']?\s*[=:]\s*["']? | --[\w-]*{_TELLING}[ ]+)(?!(?:bearer|basic)\b)[^\s"',;&]{{4,}}
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
+    """
+
+
+@cache
+def _secret_forms() -> re.Pattern[str]:
+    """Compiled when the first text is logged: it takes milliseconds, and most programs log no calls."""
+    return re.compile(_SECRET_FORMS, re.VERBOSE | re.IGNORECASE | re.DOTALL)
 
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
@@ -65,7 +69,7 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
 def shown_text(text: str) -> str:
     """A text as a Python literal, so that no line break or terminal code gets into the log."""
     # A longer piece is searched than is shown: a secret that the cut divides must still be known as one.
-    searched = _SECRET_FORMS.sub(lambda found: (found["name"] or "") + _REDACTED, text[: 2 * TEXT_LIMIT])
+    searched = _secret_forms().sub(lambda found: (found["name"] or "") + _REDACTED, text[: 2 * TEXT_LIMIT])
     if len(text) <= TEXT_LIMIT:
         return repr(searched)
     return f"{searched[:TEXT_LIMIT]!r}... ({len(text):,} characters)"

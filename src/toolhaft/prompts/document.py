@@ -7,9 +7,8 @@ entities; so is one over a megabyte.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree as _etree  # pyright: ignore[reportUnknownVariableType, reportMissingTypeStubs, reportAttributeAccessIssue]
 
@@ -20,8 +19,7 @@ LIMIT_BYTES = 1_000_000
 etree: Any = _etree  # pyright: ignore[reportUnknownVariableType] - lxml has no types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Element:
+class Element(NamedTuple):
     """One XML element."""
 
     tag: str

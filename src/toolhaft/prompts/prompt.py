@@ -8,10 +8,9 @@ inside it stay, as tags: `a <b>c</b> d` reads so for the model too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from xml.sax.saxutils import quoteattr
+from typing import NamedTuple
 
 from toolhaft.prompts.document import Element, read_document
 
@@ -32,8 +31,7 @@ JSON_TYPES = {
 """The words for types that a prompt may use, and the JSON type that each means."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptParameter:
+class PromptParameter(NamedTuple):
     """What a prompt says of one parameter; None where it says nothing."""
 
     name: str
@@ -45,8 +43,7 @@ class PromptParameter:
     """File and line, for errors."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(NamedTuple):
     """The prompt of one tool, as its file says it."""
 
     file: Path
@@ -150,6 +147,6 @@ def _written(element: Element) -> Iterator[str]:
         if isinstance(part, str):
             yield part
             continue
-        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in part.attributes.items())
+        attributes = "".join(f' {name}="{value}"' for name, value in part.attributes.items())
         yield f"<{part.tag}{attributes}"
         yield from (">", *_written(part), f"</{part.tag}>") if part.content else ("/>",)
