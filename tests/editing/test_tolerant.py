@@ -203,6 +203,10 @@ def test_an_indentation_that_no_rule_covers_is_refused():
     assert refusal(text, "      a\n          b", "      a\n c").reason is Reason.CONFLICT
 
 
+def test_lines_that_are_shifted_unequally_are_no_match():
+    assert refusal("a\n  b\n", "  a\n  b", "  a\n  c").reason is Reason.NOT_FOUND
+
+
 def test_deleting_a_line_that_ends_the_file_leaves_no_newline_where_there_was_none():
     assert replace_tolerant("a\nb \nc ", "b\nc", "b").text == "a\nb "
 

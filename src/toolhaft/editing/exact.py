@@ -80,12 +80,13 @@ def spans_of(text: AnyStr, old: AnyStr, *, overlapping: bool = False) -> Iterato
 
 def spliced(text: AnyStr, edits: Iterable[Edit[AnyStr]], *, start: int = 0, end: int | None = None) -> AnyStr:
     """`text[start:end]` with `edits`, which lie in it in rising order, made."""
+    source: Any = memoryview(text) if isinstance(text, bytes) else text  # a view is not copied twice
     pieces: list[Any] = []
     for edit in edits:
-        pieces.append(text[start : edit.start])
+        pieces.append(source[start : edit.start])
         pieces.append(edit.new)
         start = edit.end
-    pieces.append(text[start:end])
+    pieces.append(source[start:end])
     return text[:0].join(pieces)
 
 

@@ -67,7 +67,9 @@ class FileLines:
 
         Each ends as the line it replaces, or else as the line before, or behind.
         """
-        ends = [line.endswith("\r") for line in self.raw[start:end] or self.raw[max(start - 1, 0) :][:1]] or [False]
+        ends = [line.endswith("\r") for line in self.raw[start:end] or self.raw[max(start - 1, 0) : max(start, 1)]] or [
+            False
+        ]
         return [line.removesuffix("\r") + "\r" * ends[min(at, len(ends) - 1)] for at, line in enumerate(added)]
 
     def replaced(self, changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
