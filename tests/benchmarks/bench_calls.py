@@ -74,5 +74,3 @@ def _agent(root: Path, respond) -> Agent:
     if root not in _agents:
         _agents[root] = Agent(FunctionModel(respond), capabilities=[Toolkit(root, tools=["read_file"])])
     return _agents[root]
-
-

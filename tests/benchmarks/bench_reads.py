@@ -81,8 +81,6 @@ async def _peak_kilobytes(folder: str, name: str) -> int:
         f"    asyncio.run(read_file(sys.argv[2], {DEEP} if sys.argv[2] == 'big.log' else 200, 200))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, folder, name, stdout=subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, folder, name, stdout=subprocess.PIPE)
     out, _ = await process.communicate()
     return int(out)

@@ -19,7 +19,7 @@ async def figures() -> AsyncIterator[Figure]:
         plain, ours = Path(folder, "plain.txt"), Path(folder, "ours.txt")
         plain.write_text(TEXT)
         ours.write_text(TEXT)
-        with mock.patch.object(os, "fsync", lambda fd: None):
+        with mock.patch.object(os, "fsync", return_value=None):
             yield await ratio(
                 "write_file of 4 KB / plain write in a thread, no fsync",
                 lambda: write_file("ours.txt", TEXT, "overwrite"),

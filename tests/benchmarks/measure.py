@@ -25,7 +25,8 @@ class Figure:
 
     def __str__(self) -> str:
         verdict = "ok  " if self.is_met else "MISS"
-        return f"{verdict} {self.name:<52} {self.measured:8.2f}{self.unit:<3} goal {self.goal:6.2f}{self.unit:<3} {self.detail}"
+        figures = f"{self.measured:8.2f}{self.unit:<3} goal {self.goal:6.2f}{self.unit:<3}"
+        return f"{verdict} {self.name:<56} {figures} {self.detail}"
 
 
 async def ratio(name: str, ours: Timed, reference: Timed, *, goal: float, rounds: int = 25) -> Figure:
@@ -41,7 +42,9 @@ async def ratio(name: str, ours: Timed, reference: Timed, *, goal: float, rounds
 async def milliseconds(name: str, ours: Timed, *, goal: float, rounds: int = 25) -> Figure:
     """The median time of ours alone, for goals that are stated in milliseconds."""
     times = [await _seconds(ours) for _ in range(rounds + 1)][1:]
-    return Figure(name=name, measured=median(times) * 1e3, goal=goal, unit="ms", detail=f"(worst {max(times) * 1e3:.2f})")
+    return Figure(
+        name=name, measured=median(times) * 1e3, goal=goal, unit="ms", detail=f"(worst {max(times) * 1e3:.2f})"
+    )
 
 
 async def longest_stall(name: str, ours: Timed, *, goal: float) -> Figure:

@@ -11,7 +11,12 @@ import pytest
 def toolhaft(*args: str, stdin: str | bytes = b"", **options) -> subprocess.CompletedProcess[str]:
     data = stdin.encode() if isinstance(stdin, str) else stdin
     done = subprocess.run(
-        [sys.executable, "-m", "toolhaft.cli", *args], input=data, capture_output=True, timeout=120, check=False, **options
+        [sys.executable, "-m", "toolhaft.cli", *args],
+        input=data,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **options,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -45,7 +50,7 @@ def test_show_prints_what_a_model_reads() -> None:
     done = toolhaft("show", "write_file")
 
     assert "Write a whole text file." in done.stdout
-    assert "mode (default \"create\")" in done.stdout
+    assert 'mode (default "create")' in done.stdout
 
 
 def test_show_prints_the_schema() -> None:
@@ -131,7 +136,18 @@ def test_lines_are_answered_in_order_whatever_they_hold(project: Path) -> None:
 
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0
-    assert [answer["success"] for answer in answers] == [True, False, False, False, False, False, False, True, False, False]
+    assert [answer["success"] for answer in answers] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
     assert "Traceback" not in done.stderr
 
 

@@ -7,10 +7,10 @@ call is bound to its workspace, and the answer is parted into text for the model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import FunctionToolset, RunContext, ToolReturn
 from pydantic_ai.toolsets import ToolsetTool
@@ -47,22 +47,22 @@ class GovernedToolset(FunctionToolset[Any]):
         with self._bound(ctx):
             return parted(await super().call_tool(name, tool_args, ctx, tool))
 
-    def _bound(self, ctx: RunContext[Any]) -> Any:
+    def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
         if self._workspace is not None:
             return use_workspace(self._workspace)
         return use_workspace(ctx.workspace) if ctx.workspace.attached else nullcontext()
 
 
-def parted(answer: Any) -> ToolReturn[Any]:
+def parted(answer: object) -> ToolReturn[Any]:
     """What a tool answered, as text for the model and facts as metadata."""
     if isinstance(answer, ToolReturn):
-        return answer
-    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
-        items = list(answer)
+        return cast("ToolReturn[Any]", answer)
+    if isinstance(answer, list):
+        items = cast("list[object]", answer)
         facts = next((item.facts for item in items if isinstance(item, ToolText)), None)
         return ToolReturn(return_value=[_exact(item) for item in items], metadata=facts)
     return ToolReturn(return_value=_exact(answer), metadata=answer.facts if isinstance(answer, ToolText) else None)
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> object:
     return str.__str__(value) if isinstance(value, ToolText) else value

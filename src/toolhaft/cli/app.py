@@ -21,7 +21,9 @@ Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The folder t
 @app.command("list")
 def list_command(
     group: Annotated[str, typer.Option(help="Only a group: files, search, commands or all.")] = "all",
-    prompts: Annotated[bool, typer.Option("--prompts", help="Show each tool's prompt file; fail if one is missing.")] = False,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Show each tool's prompt file; fail if one is missing.")
+    ] = False,
 ) -> None:
     """Print the names of the built-in tools, one a line."""
     from toolhaft.cli.catalogue import print_names, print_prompts
@@ -63,7 +65,9 @@ def call(
 
 @app.command()
 def demo(
-    project: Annotated[Path | None, typer.Argument(help="A project to work on a copy of; toolhaft's own if left out.")] = None,
+    project: Annotated[
+        Path | None, typer.Argument(help="A project to work on a copy of; toolhaft's own if left out.")
+    ] = None,
 ) -> None:
     """Let an agent do a job on a copy of a project, and show every call as it happens.
 

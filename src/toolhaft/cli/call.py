@@ -4,9 +4,10 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from toolhaft.attach.executor import Executor
+from toolhaft.discovery import ToolLoadError
 from toolhaft.registry import Registry, ToolNotFoundError
 from toolhaft.spec import ToolResult
 
@@ -41,9 +42,9 @@ def _request(line: bytes) -> dict[str, Any] | str:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
         return f"The line is not JSON: {error}"
-    if not isinstance(request, dict) or not isinstance(request.get("tool"), str):
+    if not isinstance(request, dict) or not isinstance(cast("dict[str, Any]", request).get("tool"), str):
         return 'The line is no call. Write {"tool": "read_file", "args": {"filepath": "a.txt"}, "workspace": "."}'
-    return request
+    return cast("dict[str, Any]", request)
 
 
 async def _answer(executor: Executor, request: dict[str, Any] | str, workspace: Path) -> tuple[ToolResult, int]:
@@ -55,7 +56,7 @@ async def _answer(executor: Executor, request: dict[str, Any] | str, workspace: 
         return ToolResult(tool_name=name, success=False, error=problem), 2
     try:
         result = await executor.execute(name, args, workspace=place)
-    except ToolNotFoundError as error:
+    except (ToolNotFoundError, ToolLoadError) as error:
         return ToolResult(tool_name=name, success=False, error=str(error)), 2
     return result, 0 if result.success else 1
 
