@@ -13,8 +13,8 @@ import re
 _SECTION = re.compile(r"^[ \t]*:\w|^\s*\w[\s\w-]*:(\s|$)|^[ \t]*-{3,}\s*$", re.MULTILINE)
 
 # The fields that griffe's Sphinx style reads, at the beginning of a line only.
-_FIELD = re.compile(
-    r"^:(param|parameter|arg|argument|key|keyword|type|var|ivar|cvar|vartype|returns?|rtype|raises?|except|exception)"
+_FIELD = (
+    r":(param|parameter|arg|argument|key|keyword|type|var|ivar|cvar|vartype|returns?|rtype|raises?|except|exception)"
 )
 
 
@@ -27,5 +27,5 @@ def armour(text: str) -> str:
     """
     if not _SECTION.search(text):
         return text
-    lines = (f" {line}" if _FIELD.match(line) else line for line in text.split("\n"))
+    lines = (f" {line}" if re.match(_FIELD, line) else line for line in text.split("\n"))
     return "\n" + "\n".join(lines) + "\n:type:\n"

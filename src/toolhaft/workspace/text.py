@@ -68,12 +68,13 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-_DECLARATIONS = [
-    re.compile(rb"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)"),  # PEP 263
-    re.compile(rb"\A\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([-\w.:]+)"),
-    re.compile(rb'\A@charset "([-\w.:]+)";'),
-    re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([-\w.:]+)", re.IGNORECASE),
-]
+# Patterns as text, here and below: `re` compiles each when it is first used, and most programs need none of them.
+_DECLARATIONS = (
+    rb"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)",  # PEP 263
+    rb"\A\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([-\w.:]+)",
+    rb'\A@charset "([-\w.:]+)";',
+    rb"(?i:<meta\s[^>]*?charset\s*=)\s*[\"']?\s*([-\w.:]+)",
+)
 # HTML wants the declaration within the first 1024 bytes.
 _DECLARED_WITHIN = 1024
 # A codec in which these bytes are these characters can be cut at every LF byte. Left out are the ones with a state
@@ -81,15 +82,15 @@ _DECLARED_WITHIN = 1024
 _ASCII_PROBE = bytes(range(128)) + rb"+AGE-\u0041~{VP~}"
 # Characters of UTF-8 as far as their shape goes, with the last one cut off or not: overlong forms and surrogates are
 # in it, which strict UTF-8 is not.
-_SHAPED = re.compile(
+_SHAPED = (
     rb"[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|(?:[\xe0-\xef][\x80-\xbf]|[\xf0-\xf7][\x80-\xbf]{1,2})\Z"
 )
-_LONE_LF = re.compile(r"(?<!\r)\n")
-_NOT_ASCII_TEXT = re.compile(rb"[^\x00\t\n\r\f\x20-\x7e]")
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_LONE_LF = r"(?<!\r)\n"
+_NOT_ASCII_TEXT = rb"[^\x00\t\n\r\f\x20-\x7e]"
+_NOT_ASCII = rb"[\x80-\xff]"
 # Control characters that no text in a legacy encoding has. (0x1A ends a DOS file, 0x1B begins a colour.)
-_CONTROLS = re.compile(rb"[\x00-\x07\x0e-\x19\x1c-\x1f]")
+_CONTROLS = rb"[\x00-\x07\x0e-\x19\x1c-\x1f]"
 
 
 def detect(sample: bytes, *, complete: bool = True) -> Encoding | None:
@@ -162,7 +163,7 @@ def encode_more(text: str, *, after: bytes) -> bytes:
     if encoding is None:
         raise NotTextError("the file is not text but binary, so no text can be added to it.")
     if dominant_newline(sample.decode(encoding.codec, "replace")) == "\r\n":
-        text = _LONE_LF.sub("\r\n", text)
+        text = re.sub(_LONE_LF, "\r\n", text)
     return encode(text, replace(encoding, bom=b""))
 
 
@@ -221,7 +222,7 @@ def _by_zeros(sample: bytes, *, complete: bool) -> Encoding | None:
     """UTF-16 or UTF-32 without a mark: what comes out is text, and most zeros are where small characters have them."""
     found: dict[str, int] = {}
     # ASCII with a few zeros in it would pass for Chinese; as UTF-16 it has a zero in every unit.
-    ascii_only = not _NOT_ASCII_TEXT.search(sample)
+    ascii_only = not re.search(_NOT_ASCII_TEXT, sample)
     for codec in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"):
         unit = _UNICODE[codec]
         # The byte that is zero in characters below U+0100, in UTF-32 the one that is zero below U+10000.
@@ -243,15 +244,15 @@ def _is_plain(sample: bytes, codec: str, *, complete: bool) -> bool:
 
 def _damaged_utf8(sample: bytes) -> Encoding | None:
     """UTF-8 some of whose characters are broken: at least half of what is not ASCII has the shape of UTF-8."""
-    rest, shaped = _SHAPED.subn(b"", sample)
-    if shaped and shaped >= len(_NOT_ASCII.findall(rest)):
+    rest, shaped = re.subn(_SHAPED, b"", sample)
+    if shaped and shaped >= len(re.findall(_NOT_ASCII, rest)):
         return UTF_8
     return None
 
 
 def _declared(sample: bytes, *, complete: bool) -> Encoding | None:
     for declaration in _DECLARATIONS:
-        found = declaration.search(sample[:_DECLARED_WITHIN])
+        found = re.search(declaration, sample[:_DECLARED_WITHIN])
         codec = _ascii_based(found[1].decode("ascii")) if found else None
         if codec and _decodes(sample, codec, complete=complete):
             return Encoding(codec=codec, source="declared")
@@ -259,7 +260,7 @@ def _declared(sample: bytes, *, complete: bool) -> Encoding | None:
 
 
 def _guessed(sample: bytes, *, complete: bool) -> Encoding | None:
-    if _CONTROLS.search(sample):
+    if re.search(_CONTROLS, sample):
         return None
     # Here, because it takes 60 ms and 10 MB that a program without legacy files never spends.
     import chardet
