@@ -35,7 +35,7 @@ def blocked(command: Command, name: str) -> str | None:
     words = command.words[1:]
     if name in _ESCALATES:
         return f"{name} acts as another user"
-    if _FILE_SYSTEMS.fullmatch(name):
+    if name.startswith(("mk", "newfs", "wipefs")) and _FILE_SYSTEMS.fullmatch(name):
         return f"{name} destroys what is on a device"
     if name in command.functions and command.concurrent:
         return f"the function {name!r} starts itself again and again: a fork bomb"
@@ -123,7 +123,12 @@ def _kill(command: Command, words: tuple[Word, ...]) -> str | None:
     return "kill of every process" if every else None
 
 
+def _onto_device(command: Command, words: tuple[Word, ...]) -> str | None:
+    return next((found for word in words if (found := blocked_target(word))), None)
+
+
 _RULES = {
+    **dict.fromkeys(("tee", "cp", "mv", "shred"), _onto_device),
     "rm": _rm,
     "chmod": _chmod,
     "dd": _dd,

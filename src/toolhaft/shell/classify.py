@@ -11,7 +11,6 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 from . import dev, git
 from .blocked import blocked, blocked_target
@@ -124,27 +123,23 @@ class _Judge:
         for guess in _guesses(command) if not first.known or first.globs else ():
             if found := blocked(guess, _name(guess.words[0].text).casefold()):
                 return Level.BLOCKED, found
-        if self._configured(command.words):
+        if self.safe and self._configured(command.words):
             return Level.SAFE, "configured as safe"
-        wrapped = unwrap(command, name)
-        worst = _SAFE
         if command.is_function:
             return Level.SAFE, "a function judged where it is defined"
-        if wrapped:
-            worst = (wrapped.floor, wrapped.reason if wrapped.floor is not Level.SAFE else "only reads")
+        worst = _SAFE
+        if not first.known or first.globs:
+            worst = (Level.DANGEROUS, f"{first.text}: a command whose name only the running shell knows")
+        if wrapped := unwrap(command, name):
+            worst = _worse(worst, (wrapped.floor, wrapped.reason))
             for inner in wrapped.commands:
                 worst = _worse(worst, self.command(inner, depth + 1))
+            if "/" in first.text:
+                worst = _worse(worst, _wrapper_of_its_own(first.text))
             if wrapped.rest is None:
-                return _worse(worst, _named(first))
+                return worst
             words = wrapped.rest
-        for target in self._written_devices(command, name):
-            worst = _worse(worst, (Level.BLOCKED, target))
-        return _worse(_worse(worst, _named(first)), self._judge(name, first.text, shown, words))
-
-    def _written_devices(self, command: Command, name: str) -> list[str]:
-        if name not in ("tee", "cp", "mv", "shred"):
-            return []
-        return [found for word in command.words[1:] if (found := blocked_target(word))]
+        return _worse(worst, self._judge(name, first.text, shown, words))
 
     def _configured(self, words: tuple[Word, ...]) -> bool:
         return any(
@@ -156,13 +151,15 @@ class _Judge:
     def _judge(self, name: str, path: str, shown: str, words: tuple[Word, ...]) -> _Judged:
         if "/" in path and posixpath.dirname(path) not in _SYSTEM_FOLDERS:
             return _project_program(path, words)
+        refusal = _REFUSALS.get(name)
+        reason = refusal(words) if refusal else None
+        if refusal and not reason:
+            return _SAFE
         if dev.is_version_query(name, words) or dev.is_listing(name, words):
             return Level.SAFE, "only asks what is installed"
-        refusal = _REFUSALS.get(name)
-        if refusal is None:
-            return _development(name, shown, words)
-        reason = refusal(words)
-        return (Level.DANGEROUS, f"{shown}: {reason}") if reason else _SAFE
+        if refusal:
+            return Level.DANGEROUS, f"{shown}: {reason}"
+        return _development(name, shown, words)
 
 
 def _guesses(command: Command) -> Iterator[Command]:
@@ -181,16 +178,9 @@ _VARIABLE = re.compile(r"\$\{?\w+\}?|\$\(\.\.\.\)")
 _FAMOUS = ("rm", "sudo", "su", "chmod", "dd", "mkfs", "pkill", "killall", "doas")
 
 
-@cache
 def _name(path: str) -> str:
     """What the program at this path is called."""
     return posixpath.basename(path.rstrip("/")) if "/" in path else path
-
-
-def _named(first: Word) -> _Judged:
-    if first.known and not first.globs:
-        return Level.SAFE, "only reads"
-    return Level.DANGEROUS, f"{first.text}: a command whose name only the running shell knows"
 
 
 def _redirect(redirect: Redirect) -> _Judged:
@@ -206,6 +196,15 @@ def _redirect(redirect: Redirect) -> _Judged:
     if operator == "<" and not target.text.startswith("/dev/"):
         return Level.SAFE, "only reads"
     return Level.DANGEROUS, f"{operator} {target.text}: a redirection writes a file"
+
+
+def _wrapper_of_its_own(path: str) -> _Judged:
+    """A wrapper (`env`, `python -m`) called by a path: another program may lie there."""
+    if posixpath.dirname(path) in _SYSTEM_FOLDERS:
+        return _SAFE
+    if dev.project_program(path):
+        return Level.DEV, f"{path} is the project's own"
+    return Level.DANGEROUS, f"{path}: a program that is not the system's"
 
 
 def _project_program(path: str, words: tuple[Word, ...]) -> _Judged:

@@ -7,27 +7,31 @@ Expansions that can run code without naming a command (arithmetic and array subs
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
 from typing import Any
 
-from .words import NotBashError, Word, ansi_c, expand_braces
+from .words import NotBashError, Word, ansi_c, expand_braces, plain
 
 MAX_DEPTH = 12
 
 
-@dataclass(slots=True)
 class Facts:
     """What reading one command text has found so far; shared by everything nested in it."""
 
-    problems: list[str] = field(default_factory=list[str])
-    values: dict[str, str] = field(default_factory=dict[str, str])  # variables given a literal value, the last one
-    evaluated: set[str] = field(default_factory=set[str])  # names that arithmetic evaluates
-    numbers: set[str] = field(default_factory=set[str])  # names given a number
-    not_numbers: set[str] = field(default_factory=set[str])  # names given something else than a number
-    depth: int = 0
+    __slots__ = ("depth", "evaluated", "not_numbers", "numbers", "problems", "values")
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.values: dict[str, str] = {}  # variables given a literal value, the last one
+        self.evaluated: set[str] = set()  # names that arithmetic evaluates
+        self.numbers: set[str] = set()  # names given a number
+        self.not_numbers: set[str] = set()  # names given something else than a number
+        self.depth = 0
 
     def doubts(self) -> list[str]:
         """Everything found for which the text cannot be called safe."""
+        if not self.evaluated:
+            return self.problems
         unsure = sorted(self.evaluated - (self.numbers - self.not_numbers))
         return self.problems + [f"arithmetic evaluates whatever ${name} holds" for name in unsure]
 
@@ -109,7 +113,7 @@ class Field:
         )
 
 
-class WordReader:
+class WordReader(ABC):
     """Reads words from `source`, starting at `at`; `commands` reads the inside of a substitution."""
 
     def __init__(self, source: str, facts: Facts) -> None:
@@ -117,23 +121,23 @@ class WordReader:
         self.facts = facts
         self.at: int = 0
 
+    @abstractmethod
     def commands(self) -> list[Any]:
-        """The tokens up to the `)` that closes a substitution."""
-        raise NotImplementedError
+        """The items up to the `)` that closes a substitution."""
 
+    @abstractmethod
     def printed(self, commands: list[Any]) -> str | None:
         """What a substitution prints, where it is a plain `echo` that can be foreseen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def nested_source(self, source: str) -> list[Any]:
-        """The tokens of a text that bash reads on its own, as it does the inside of backticks."""
-        raise NotImplementedError
+        """The items of a text that bash reads on its own, as it does the inside of backticks."""
 
     def word(self, *, braces: bool = True, regex: bool = False) -> list[Word]:
         """The fields that the word at `at` stands for: one, or more by `{a,b}` and `$IFS`, or none."""
-        if plain := _PLAIN.match(self.source, self.at):
-            self.at = plain.end()
-            return [Word(plain.group())]
+        if match := _PLAIN.match(self.source, self.at):
+            self.at = match.end()
+            return [plain(match.group())]
         start, curly, fields = self.at, False, [Field()]
         while piece := _PIECE.match(self.source, self.at):
             self.at = piece.end()

@@ -49,12 +49,15 @@ _SECOND: dict[str, frozenset[str]] = {
     "notes": names("list show"),
     "remote": names("get-url"),
 }
+_NONE = Options((), ())
 _GLOBAL_VALUES = names("C c git-dir work-tree namespace exec-path super-prefix config-env")
 _GLOBAL = names("C P no-pager no-optional-locks literal-pathspecs no-replace-objects version")
 
 
 def split(words: tuple[Word, ...]) -> tuple[Options, tuple[Word, ...]]:
     """The options before the sub-command, and the sub-command with what follows it."""
+    if words and words[0].text[:1] != "-" and words[0].known:
+        return _NONE, words
     options = read_options(words, _GLOBAL_VALUES, stop=True)
     return options, options.operands
 

@@ -8,20 +8,24 @@ shows the grammar a skeleton in which every simple command is `w`: what it canno
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .environment import matters
 from .expansions import Facts, WordReader
 from .options import names
-from .words import NotBashError, Redirect, Word
+from .words import NotBashError, Redirect, Word, plain
 
 MAX_ITEMS = 20_000
 MAX_BRACKETS = 100
 
+_ENDS = r"(?=[ \t\n;|&()<>]|\Z)"
 _ITEM = re.compile(
-    r"""(?:[ \t]+|\\\n)*(?:\#[^\n]*)?(?:
- (?P<redirect>(?:\d+|\{[A-Za-z_]\w*\})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)(?:[ \t]+|\\\n)*
-|(?P<plain>[A-Za-z0-9_./:@%+,^!=-][A-Za-z0-9_./:@%+,^!=\#-]*+)(?=[ \t\n;|&()<>]|\Z)
+    rf"""[ \t]*+(?:\\\n[ \t]*+)*+(?:\#[^\n]*+)?(?:
+ (?P<plain>(?!\d*[<>])[A-Za-z0-9_./:@%+,^!=-][A-Za-z0-9_./:@%+,^!=\#-]*+){_ENDS}
+|(?P<raw>'[^']*+'){_ENDS}
+|(?P<double>"[^"\\$`]*+"){_ENDS}
+|"\$(?P<variable>[A-Za-z_]\w*+)"{_ENDS}
+|(?P<redirect>(?:\d+|\{{[A-Za-z_]\w*\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)(?:[ \t]+|\\\n)*
 |(?P<operator>\n|&&|\|\||\|&|;;&|;;|;&|;|&|\||\(|\))
 |(?P<end>\Z)
 )?""",
@@ -36,19 +40,24 @@ _NUMBER = re.compile(r"-?\d+", re.A)
 # A word behind one of these is again the name of a command, or a keyword.
 _STARTERS = names("if then else elif do while until { ! function")
 _RESERVED = _STARTERS | names("for fi done case esac select }")
+_OPENERS, _CLOSERS = names("{ if while until for"), names("} fi done")
+_PLAIN_KEYWORDS = _RESERVED - {"case", "function"}
+_OWN = names("HOME PWD IFS")
 _NEVER_FIRST = frozenset(("in", "]]"))
 _SPECIAL = _RESERVED | _NEVER_FIRST
 _NAMES_NEXT = frozenset(("for", "function"))
 _CASES_END = frozenset((";;", ";&", ";;&"))
 
 
-@dataclass(slots=True)
 class Run:
     """What stands between two operators or keywords: the words, assignments and redirections of a simple command."""
 
-    words: list[Word] = field(default_factory=list[Word])
-    assignments: list[tuple[str, tuple[Word, ...]]] = field(default_factory=list[tuple[str, tuple[Word, ...]]])
-    redirects: list[Redirect] = field(default_factory=list[Redirect])
+    __slots__ = ("assignments", "redirects", "words")
+
+    def __init__(self, *words: Word) -> None:
+        self.words: list[Word] = [*words]
+        self.assignments: list[tuple[str, tuple[Word, ...]]] = []
+        self.redirects: list[Redirect] = []
 
 
 Items = list["str | Run"]
@@ -97,23 +106,31 @@ class Lexer(WordReader):
         )
 
     def _items(self, items: Items, *, closed: bool) -> Items:
-        source, depth, starts = self.source, 0, True
+        source, item, depth, groups, starts = self.source, _ITEM.match, 0, 0, True
         run: Run | None = None
         last = ""  # the operator or keyword before, `w` behind a word
         documents: list[_Document] = []
         while True:
-            match = _ITEM.match(source, self.at)
+            match = item(source, self.at)
             assert match is not None  # every part of the expression is optional
             kind = match.lastgroup
             if kind == "plain":
                 text = match[kind]
-                # the common case: neither a keyword nor an assignment can stand here
+                # the common cases: neither a keyword nor an assignment can stand here, or a plain keyword must
                 if text not in _SPECIAL and last not in _NAMES_NEXT and not (starts and "=" in text):
                     self.at = match.end()
                     if run is None:
                         items.append(run := Run())
-                    run.words.append(Word(text))
+                    run.words.append(plain(text))
                     starts, last = False, "w"
+                    continue
+                if starts and text in _PLAIN_KEYWORDS:
+                    self.at = match.end()
+                    items.append(text)
+                    run, starts, last = None, text in _STARTERS, text
+                    groups += (text in _OPENERS) - (text in _CLOSERS)
+                    if groups > MAX_BRACKETS or len(items) > MAX_ITEMS:
+                        raise NotBashError("more keywords than are read")
                     continue
             elif kind == "operator":
                 text = match[kind]
@@ -135,6 +152,21 @@ class Lexer(WordReader):
                 if documents and text == "\n":
                     self._documents(documents)
                 continue
+            elif (kind == "raw" or kind == "double") and last not in _NAMES_NEXT:
+                self.at = match.end()
+                if run is None:
+                    items.append(run := Run())
+                run.words.append(Word(match[kind][1:-1], quoted=True))
+                starts, last = False, "w"
+                continue
+            elif kind == "variable" and match[kind] not in _OWN and last not in _NAMES_NEXT:
+                self.at = match.end()
+                if run is None:
+                    items.append(run := Run())
+                text = self.facts.values.get(match[kind], "$" + match[kind])
+                run.words.append(Word(text, known=False, open=True, quoted=True))
+                starts, last = False, "w"
+                continue
             elif kind == "redirect":
                 self.at = match.end()
                 if run is None:
@@ -145,8 +177,10 @@ class Lexer(WordReader):
                 break
             else:
                 self.at = match.end()
-            if kind == "plain":
+            if kind in ("plain", "raw", "double"):
                 self.at = match.start(kind)
+            elif kind == "variable":
+                self.at = match.start(kind) - 2
             run, starts, last = self._word(items, run, starts=starts, last=last, nested=closed)
         if documents or (closed and depth >= 0):
             raise NotBashError("an unfinished $( or here-document")
@@ -188,7 +222,7 @@ class Lexer(WordReader):
 
     @staticmethod
     def _new(items: Items, *words: Word) -> Run:
-        items.append(run := Run([*words]))
+        items.append(run := Run(*words))
         return run
 
     def _assignment(self, match: re.Match[str]) -> tuple[str, tuple[Word, ...]]:
@@ -238,7 +272,7 @@ class Lexer(WordReader):
         for expression in match[1].split(";"):
             self.facts.evaluates(expression)
         if last == "for":
-            items += (Run([Word("((")]), "in", Run([Word("0")]))
+            items += (Run(Word("((")), "in", Run(Word("0")))
         return True
 
     def _test(self) -> list[Word]:
@@ -247,14 +281,14 @@ class Lexer(WordReader):
         words, depth = [Word("[[")], 0
         while True:
             self._skip()
-            if operator := _TEST_OPERATOR.match(self.source, self.at):
+            pattern = words[-1].text in ("=~", "==", "=", "!=")
+            if not pattern and (operator := _TEST_OPERATOR.match(self.source, self.at)):
                 depth += (operator.group() == "(") - (operator.group() == ")")
                 self.at = operator.end()
                 words.append(Word(operator.group()))
                 if depth >= 0:
                     continue
             before = self.at
-            pattern = words[-1].text in ("=~", "==", "=", "!=")
             words += self.word(braces=False, regex=pattern) or [Word("")]
             if self.at == before or depth < 0:
                 raise NotBashError("a [[ ]] that bash does not know")

@@ -37,9 +37,13 @@ def names(text: str) -> frozenset[str]:
 
 def named(given: str, full: frozenset[str]) -> bool:
     """Whether an option as typed is, or may be short for, one of `full`."""
-    if given in full or len(given) < 2:
-        return given in full
-    return any(name.startswith(given) for name in full)
+    return given in _spellings(full)
+
+
+@cache
+def _spellings(full: frozenset[str]) -> frozenset[str]:
+    """All names and what they may be shortened to; asked only for the sets in our tables."""
+    return full | {name[:length] for name in full for length in range(2, len(name))}
 
 
 def read_options(

@@ -88,7 +88,9 @@ def paths_of(command: Command, name: str) -> Iterator[PathUse]:
     if not name:
         return
     words = command.words[1:]
-    if name == "git":
+    if name in READERS and name not in _WRITERS:
+        yield from _reader(command, name, words)
+    elif name == "git":
         yield from _git(command, words)
     elif name == "find":
         yield from _find(command, words)
@@ -98,8 +100,6 @@ def paths_of(command: Command, name: str) -> Iterator[PathUse]:
         yield from _dd(command, words)
     elif name in _WRITERS:
         yield from _written(command, name, words)
-    elif name in READERS:
-        yield from _reader(command, name, words)
     elif name not in _NO_PATHS:
         yield from _unknown(command, words)
 
@@ -135,7 +135,7 @@ def _values(command: Command, name: str, options: Options) -> Iterator[PathUse]:
 def _takes_value(name: str) -> frozenset[str]:
     cells = " ".join(_FILE_VALUES.get(name, ("", "")))
     reader = READERS.get(name)
-    return names(cells) | reader.values if reader else names(cells)
+    return names(cells) | (reader.values if reader else names(""))
 
 
 def _reader(command: Command, name: str, words: tuple[Word, ...]) -> Iterator[PathUse]:
@@ -169,6 +169,10 @@ def _written(command: Command, name: str, words: tuple[Word, ...]) -> Iterator[P
             yield _use(command, word, "write" if role == "w" else "read")
 
 
+_GIT_WRITER_VALUES = names("m message F file output author date")
+_GIT_VALUES = {name: reader.values | names("output") for name, reader in git.READS.items()}
+
+
 def _git(command: Command, words: tuple[Word, ...]) -> Iterator[PathUse]:
     options, rest = git.split(words)
     folder = command.folder
@@ -179,9 +183,7 @@ def _git(command: Command, words: tuple[Word, ...]) -> Iterator[PathUse]:
         return
     name = rest[0].text
     reads = name in git.READS
-    inner = read_options(
-        rest[1:], names("m message F file output author date") | (git.READS[name].values if reads else names(""))
-    )
+    inner = read_options(rest[1:], _GIT_VALUES.get(name, _GIT_WRITER_VALUES))
     for value in inner.values(names("output")):
         yield _use(inside, value, "write")
     for value in inner.values(names("F file")):

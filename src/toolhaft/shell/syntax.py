@@ -71,6 +71,7 @@ def parse(source: str) -> Script:
 
 
 _DATA = frozenset(("word", "variable_name", "extglob_pattern"))
+_LEAVES = _DATA | {"command", "file_redirect"}
 _CASE_ENDS = frozenset((";;", ";&", ";;&"))
 _CLOSERS = frozenset(("}", ")", "fi", "done", "esac"))
 
@@ -110,9 +111,9 @@ class _Reader:
             skeleton.append(shape)
             offset += len(shape) + 1
         root = Parser(_grammar()).parse(" ".join(skeleton).encode()).root_node
-        if root.has_error:
+        walk = _Walk(self, places, functions, outermost=not self.nested)
+        if root.has_error or not walk.covers(root, upstream):
             raise NotBashError("not a command that bash can read")
-        _Walk(self, places, functions, outermost=not self.nested).node(root, upstream, concurrent=False)
 
     def guess(self, runs: Items) -> None:
         """List what look like commands in a text that was not understood."""
@@ -177,11 +178,19 @@ class _Walk:
 
     def __init__(self, reader: _Reader, places: dict[int, Run], functions: tuple[str, ...], *, outermost: bool) -> None:
         self.reader, self.places, self.functions, self.outermost = reader, places, functions, outermost
+        self.claimed = 0
+
+    def covers(self, root: Node, upstream: tuple[Command, ...]) -> bool:
+        """Read the whole tree; False when the grammar has left out a simple command."""
+        self.node(root, upstream, concurrent=False)
+        return self.claimed == len(self.places)
 
     def node(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
-        match node.type:
-            case "command" | "file_redirect" | "word" | "variable_name" | "extglob_pattern":
-                self._leaf(node, upstream, concurrent=concurrent)
+        kind = node.type
+        if kind in _LEAVES:
+            self._leaf(node, upstream, concurrent=concurrent)
+            return
+        match kind:
             case "pipeline":
                 self._pipeline(node, upstream)
             case "subshell":
@@ -196,18 +205,28 @@ class _Walk:
                 self._children(node, upstream, concurrent=concurrent)
 
     def _children(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
-        children = node.children
-        for index, child in enumerate(children):
-            if child.type in _CASE_ENDS and node.type != "case_item":
-                raise NotBashError(f"{child.type} outside of case")
+        before: Node | None = None
+        in_case = node.type == "case_item"
+        for child in node.children:
             if child.is_named:
-                background = index + 1 < len(children) and children[index + 1].type == "&"
-                self.node(child, upstream, concurrent=concurrent or background)
+                if before is not None:
+                    self.node(before, upstream, concurrent=concurrent)
+                before = child
+                continue
+            operator = child.type
+            if operator == "&" and before is not None:
+                self.node(before, upstream, concurrent=True)
+                before = None
+            elif operator in _CASE_ENDS and not in_case:
+                raise NotBashError(f"{operator} outside of case")
+        if before is not None:
+            self.node(before, upstream, concurrent=concurrent)
 
     def _leaf(self, node: Node, upstream: tuple[Command, ...], *, concurrent: bool) -> None:
         run = self.places.get(node.start_byte)
         if run is None or node.end_byte - node.start_byte > 2:
             raise NotBashError("a keyword or a bracket where bash expects a command")
+        self.claimed += 1
         self.reader.emit(run, upstream, self.functions, concurrent=concurrent, data=node.type in _DATA)
 
     def _pipeline(self, node: Node, upstream: tuple[Command, ...]) -> None:
@@ -239,6 +258,7 @@ class _Walk:
         folder = self.reader.folder
         for child in rest:
             body.node(child, upstream, concurrent=False)
+        self.claimed += body.claimed + 1
         self.reader.folder = folder
         parent, after = node.parent, node.next_sibling
         certain = parent is not None and parent.type == "program" and not (after and after.type == "&")

@@ -8,6 +8,7 @@ what it runs may be worse.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -114,30 +115,8 @@ _RUNNERS: dict[str, tuple[str, str, str]] = {
 
 def unwrap(command: Command, name: str) -> Unwrapped | None:
     """What `command`, whose program is called `name`, runs; None when it is no wrapper."""
-    words = command.words[1:]
-    if name in SHELLS:
-        return _shell(command, name)
-    if name == "eval":
-        return _text(command, words, " ".join(word.text for word in words))
-    if name == "find":
-        return _find(command, words)
-    if name == "xargs":
-        return _xargs(command, words)
-    if name == "env":
-        return _env(command, words)
-    if name == "command":
-        return _command(command, words)
-    if name == "git":
-        return _git(command, words)
-    if name in ("ssh", "su", "runuser", "script", "trap", "watch", "flock"):
-        return _strings(command, name, words)
-    if name in ("python", "python3", "python2", "pypy3"):
-        return _python(command, words)
-    if name in _RUNNERS and words and words[0].text == _RUNNERS[name][0]:
-        return _runner(command, name, words[1:])
-    if name in WRAPPERS:
-        return _operands(command, WRAPPERS[name], words)
-    return None
+    follow = _FOLLOW.get(name)
+    return follow(command, name, command.words[1:]) if follow else None
 
 
 def _inside(command: Command, words: tuple[Word, ...]) -> Command:
@@ -145,7 +124,11 @@ def _inside(command: Command, words: tuple[Word, ...]) -> Command:
     return command._replace(words=words, assignments=(), redirects=(), is_function=False)
 
 
-def _operands(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Unwrapped:
+def _operands(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
+    return _behind(command, WRAPPERS[name], words)
+
+
+def _behind(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Unwrapped:
     options = read_options(words, names(wrapper.values), stop=True)
     rest = options.operands
     floor, reason = wrapper.floor, f"{command.words[0].text} itself"
@@ -181,8 +164,8 @@ def _text(command: Command, words: tuple[Word, ...], source: str, *, floor: Leve
 _BASH_ONLY = re.compile(r"""\$['"]|\(\(|\[\[|&>|<<<|[<>]\(|\|&|\{[^}]*(?:,|\.\.)|\bfunction\b|=\(|\$\[|[@?*+!]\(|\\x""")
 
 
-def _shell(command: Command, name: str) -> Unwrapped:
-    options = read_options(command.words[1:], names("c o O rcfile init-file"), stop=True)
+def _shell(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
+    options = read_options(words, names("c o O rcfile init-file"), stop=True)
     programs = options.values(names("c"))
     if not programs and options.has(names("c")):
         return Unwrapped((), _DANGER, f"{name} -c without a program")
@@ -224,7 +207,7 @@ def _fed_texts(command: Command) -> list[str]:
 _FIND_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
-def _find(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+def _find(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     rest: list[Word] = []
     commands: list[Command] = []
     floor = Level.SAFE
@@ -254,7 +237,7 @@ def _find(command: Command, words: tuple[Word, ...]) -> Unwrapped:
 _UNKNOWN = Word("", known=False, splits=True, open=True)
 
 
-def _xargs(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+def _xargs(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     options = read_options(
         words,
         names("I J R n P L s d E a i l max-args max-procs max-lines max-chars delimiter arg-file replace eof"),
@@ -282,7 +265,7 @@ def _xargs(command: Command, words: tuple[Word, ...]) -> Unwrapped:
     return Unwrapped((_inside(command, inner),), floor, "xargs of an unknown command")
 
 
-def _env(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+def _env(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     options = read_options(words, names("u C S unset chdir split-string"), stop=True)
     rest = options.operands
     floor, reason = Level.SAFE, "env itself"
@@ -303,28 +286,33 @@ def _env(command: Command, words: tuple[Word, ...]) -> Unwrapped:
     return Unwrapped((_inside(command, rest),) if rest else (), floor, reason)
 
 
-def _command(command: Command, words: tuple[Word, ...]) -> Unwrapped:
+_PLAIN_COMMAND = Wrapper(only="p")
+
+
+def _command(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     options = read_options(words, frozenset(), stop=True)
     if options.has(names("v V")):
         return Unwrapped(())
-    return _operands(command, Wrapper(only="p"), words)
+    return _behind(command, _PLAIN_COMMAND, words)
 
 
-def _git(command: Command, words: tuple[Word, ...]) -> Unwrapped | None:
+def _git(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
     """The commands in git's own options: aliases, pagers and monitors given by -c, and `--exec`."""
     options, rest = git.split(words)
+    if not options.options and not (rest and rest[0].text in ("rebase", "bisect", "submodule", "difftool")):
+        return None
     texts = [value.text.partition("=")[2].lstrip("!") for name, value in options.options if name == "c" and value]
-    name = rest[0].text if rest else ""
+    verb = rest[0].text if rest else ""
     inner: list[Command] = []
-    if name == "rebase":
+    if verb == "rebase":
         texts += [value.text for value in read_options(rest[1:], names("x exec")).values(names("x exec"))]
-    elif name in ("bisect", "submodule") and len(rest) > 2 and rest[1].text in ("run", "foreach"):
+    elif verb in ("bisect", "submodule") and len(rest) > 2 and rest[1].text in ("run", "foreach"):
         texts += [rest[2].text] if rest[1].text == "foreach" and len(rest) == 3 else []
         inner.append(_inside(command, rest[2:]))
-    elif name == "difftool":
+    elif verb == "difftool":
         texts += [value.text for value in read_options(rest[1:], names("x extcmd")).values(names("x extcmd"))]
     inner += [found for text in texts for found in parse(text).commands]
-    return Unwrapped(tuple(inner), _DANGER, f"git {name} runs other commands") if inner else None
+    return Unwrapped(tuple(inner), _DANGER, f"git {verb} runs other commands") if inner else None
 
 
 def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
@@ -350,7 +338,7 @@ def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     return Unwrapped(commands, floor, f"{name} runs what it is told")
 
 
-def _python(command: Command, words: tuple[Word, ...]) -> Unwrapped | None:
+def _python(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
     """`python -m MODULE ...` as a command called `python -m MODULE`: any file of that name could be meant."""
     for index, word in enumerate(words):
         if word.text == "-m" and word.known and len(words) > index + 1:
@@ -362,8 +350,11 @@ def _python(command: Command, words: tuple[Word, ...]) -> Unwrapped | None:
     return None
 
 
-def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
-    _, harmless, values = _RUNNERS[name]
+def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
+    verb, harmless, values = _RUNNERS[name]
+    if not words or words[0].text != verb:
+        return None
+    words = words[1:]
     options = read_options(words, names(values), stop=True)
     rest = options.operands
     if name.endswith("coverage"):
@@ -375,3 +366,22 @@ def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
         inner = tuple(found for value in options.values(names("c call")) for found in parse(value.text).commands)
         return Unwrapped((*inner, _inside(command, rest)) if rest else inner, _DANGER, f"option {other!r} of {name}")
     return Unwrapped((_inside(command, rest),) if rest else (), Level.DEV, f"{name} runs the project's programs")
+
+
+def _eval(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
+    return _text(command, words, " ".join(word.text for word in words))
+
+
+_FOLLOW: dict[str, Callable[[Command, str, tuple[Word, ...]], Unwrapped | None]] = {
+    **dict.fromkeys(WRAPPERS, _operands),
+    **dict.fromkeys(SHELLS, _shell),
+    **dict.fromkeys(("python", "python3", "python2", "pypy3"), _python),
+    **dict.fromkeys(("ssh", "su", "runuser", "script", "trap", "watch", "flock"), _strings),
+    **dict.fromkeys(_RUNNERS, _runner),
+    "eval": _eval,
+    "find": _find,
+    "xargs": _xargs,
+    "env": _env,
+    "command": _command,
+    "git": _git,
+}

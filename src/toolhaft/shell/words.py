@@ -30,6 +30,14 @@ class Word(NamedTuple):
     nested: tuple[Any, ...] = ()  # the token lists of $(...), `...`, <(...) inside
 
 
+_REST = (True, False, False, False, False, False, ())
+
+
+def plain(text: str) -> Word:
+    """The word of a text without quotes, expansions or globs; made in half the time, as most words are such."""
+    return Word._make((text, *_REST))
+
+
 class Redirect(NamedTuple):
     """`operator` without its descriptor (`>`, `>>`, `>&`, `<`, `<<<`, ...); for `<<` the target is the document."""
 
