@@ -210,6 +210,7 @@ SAFE = {
         "ls |& head",
     ],
     "structure": [
+        "A= ls",
         "ls $PWD",
         "ls ~+",
         "[[ a =~ (b|c)d ]] && ls",
@@ -327,6 +328,7 @@ DEV = {
         "cargo check",  # the document says safe; it runs the build scripts and macros of the project
     ],
     "everyday": [
+        ".venv/bin/python --version",
         "pytest 2>&1 | tail",
         "pytest -x -q tests/test_a.py::test_b | tail -20",
         "python3 -m pytest -k 'a and b'",
@@ -1206,6 +1208,8 @@ DANGEROUS = {
         "make_test",
     ],
     "not understood": [
+        "[[ a == b'x ]]",
+        "[[ a =~ (b'x ]]",
         "echo {1..999}",
         "echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
         "cat <<$X\n$X",

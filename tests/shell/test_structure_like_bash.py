@@ -14,7 +14,7 @@ RECORDER = '#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@" "\\n" > "$LOG/$$"\n'
 SOME = (  # fmt: skip
     "aa bb cc aa bb cc ; ; ;; && || | |& & \n \n ( ) { } ! if then else elif fi while until do done for i in case x "
     "esac [[ ]] (( )) [ ] ' \" \\ ` $( $(( )) ${ } $x ${x:- ${x# <( > < << EOF \nEOF\n <<EOF\n <<'EOF'\n <<-EOF\n "
-    "<<< 2>&1 &>/dev/null #c $'a' $' \\\n {aa,bb} {1..2} , = a=1 b=(1 -x 0 1 == =~ -eq false true \"$( \"` ~ * ? \\' \\\" (1"
+    "<<< 2>&1 &>/dev/null #c $'a' $' \\\n {aa,bb} {1..2} , = a=1 b=(1 -x 0 1 == =~ -eq false true \"$( \"` ~ * ? (1"
 )
 TOKENS = SOME.split(" ")
 PHRASES = [

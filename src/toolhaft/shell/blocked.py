@@ -12,8 +12,8 @@ import re
 
 from .options import names, read_options
 from .syntax import Command
-from .unwrap import INTERPRETERS, SHELLS, WRAPPERS
 from .words import Word
+from .wrappers import INTERPRETERS, SHELLS, WRAPPERS
 
 _ESCALATES = names("sudo su doas pkexec runuser sudoedit run0 gosu su-exec dzdo please")
 _FILE_SYSTEMS = re.compile(r"mkfs(\..+)?|mke2fs|mkntfs|mkdosfs|newfs(_.+)?|wipefs")

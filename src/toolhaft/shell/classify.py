@@ -49,7 +49,7 @@ def classify(command: str, *, safe_commands: Iterable[str] = (), blocked_pattern
     and single blanks. Never raises for what is in `command`; a bad pattern raises `re.error`.
 
     >>> classify("git status && rm -r build").reason
-    "rm: not a known reader or development tool"
+    'rm: not a known reader or development tool'
     """
     script = parse(command)
     judge = _Judge(

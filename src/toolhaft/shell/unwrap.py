@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import git
@@ -19,9 +18,9 @@ from .options import names, read_options
 from .syntax import Command, parse
 from .verdict import Level
 from .words import Word
+from .wrappers import RUNNERS, SHELLS, WRAPPERS, Wrapper
 
-SHELLS = names("sh bash dash ash ksh mksh zsh fish rbash busybox-sh")
-INTERPRETERS = names("python python2 python3 perl ruby node nodejs php lua Rscript osascript deno bun pypy3 tclsh")
+_DANGER = Level.DANGEROUS
 
 
 class Unwrapped(NamedTuple):
@@ -31,86 +30,6 @@ class Unwrapped(NamedTuple):
     floor: Level = Level.SAFE
     reason: str = ""
     rest: tuple[Word, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """A program that runs the command in its operands: `nice -n 5 COMMAND`."""
-
-    values: str = ""  # its options that take a value
-    only: str | None = ""  # its harmless options; None: any
-    skip: int = 0  # operands before the command
-    floor: Level = Level.SAFE
-
-
-_DANGER = Level.DANGEROUS
-WRAPPERS: dict[str, Wrapper] = {
-    "nice": Wrapper(values="n adjustment", only="n adjustment 0 1 2 3 4 5 6 7 8 9"),
-    "ionice": Wrapper(values="c n class classdata", only="c n t class classdata ignore"),
-    "nohup": Wrapper(),
-    "time": Wrapper(only="p v"),
-    "timeout": Wrapper(
-        values="k s kill-after signal", only="k s v kill-after signal foreground preserve-status verbose", skip=1
-    ),
-    "gtimeout": Wrapper(
-        values="k s kill-after signal", only="k s v kill-after signal foreground preserve-status", skip=1
-    ),
-    "stdbuf": Wrapper(values="i o e input output error", only="i o e input output error"),
-    "builtin": Wrapper(),
-    "exec": Wrapper(values="a", only="c l"),
-    "setsid": Wrapper(only=None, floor=_DANGER),
-    "chrt": Wrapper(only=None, skip=1, floor=_DANGER),
-    "taskset": Wrapper(only=None, skip=1, floor=_DANGER),
-    "unbuffer": Wrapper(only=None, floor=_DANGER),
-    "catchsegv": Wrapper(only=None, floor=_DANGER),
-    "fakeroot": Wrapper(only=None, values="l s i b lib faked", floor=_DANGER),
-    "strace": Wrapper(only=None, values="e o p s u E P S a b I O X", floor=_DANGER),
-    "ltrace": Wrapper(only=None, values="e o p s u l a n", floor=_DANGER),
-    "valgrind": Wrapper(only=None, floor=_DANGER),
-    "gdb": Wrapper(only=None, values="ex x", floor=_DANGER),
-    "chroot": Wrapper(only=None, skip=1, floor=_DANGER),
-    "unshare": Wrapper(only=None, floor=_DANGER),
-    "nsenter": Wrapper(only=None, values="t S G target", floor=_DANGER),
-    "systemd-run": Wrapper(only=None, values="p u M E unit property", floor=_DANGER),
-    "bwrap": Wrapper(only=None, floor=_DANGER),
-    "firejail": Wrapper(only=None, floor=_DANGER),
-    "proot": Wrapper(only=None, values="r b w q", floor=_DANGER),
-    "flock": Wrapper(only=None, values="w E c timeout", skip=1, floor=_DANGER),
-    "watch": Wrapper(only=None, values="n interval", floor=_DANGER),
-    "parallel": Wrapper(only=None, values="j a I S jobs", floor=_DANGER),
-    "entr": Wrapper(only=None, floor=_DANGER),
-    "busybox": Wrapper(floor=_DANGER),
-    "toybox": Wrapper(floor=_DANGER),
-    "coproc": Wrapper(floor=_DANGER),
-    "torsocks": Wrapper(only=None, floor=_DANGER),
-    "proxychains": Wrapper(only=None, values="f", floor=_DANGER),
-    "xvfb-run": Wrapper(only=None, values="s n e f p w", floor=_DANGER),
-    "dbus-run-session": Wrapper(only=None, floor=_DANGER),
-    "sudo": Wrapper(only=None, values="u g h p C r t T U D R user group host prompt", floor=Level.BLOCKED),
-    "doas": Wrapper(only=None, values="u C", floor=Level.BLOCKED),
-    "pkexec": Wrapper(only=None, values="user", floor=Level.BLOCKED),
-    "npx": Wrapper(values="", only="y yes no no-install prefer-offline", floor=Level.DEV),
-    "bunx": Wrapper(only="", floor=Level.DEV),
-    "uvx": Wrapper(values="p python", only="q quiet p python", floor=Level.DEV),
-}
-# `poetry run pytest`: the tool, its sub-command, and options of the sub-command that are harmless
-_RUNNERS: dict[str, tuple[str, str, str]] = {
-    "uv": (
-        "run",
-        "frozen locked no-sync offline active q quiet all-extras dev no-dev extra group isolated",
-        "extra group",
-    ),
-    "poetry": ("run", "", ""),
-    "pipenv": ("run", "", ""),
-    "pdm": ("run", "", ""),
-    "rye": ("run", "", ""),
-    "bundle": ("exec", "", ""),
-    "npm": ("exec", "", ""),
-    "pnpm": ("exec", "", ""),
-    "yarn": ("exec", "", ""),
-    "python -m coverage": ("run", "m branch a append p parallel-mode source omit include", "source omit include"),
-    "coverage": ("run", "m branch a append p parallel-mode source omit include", "source omit include"),
-}
 
 
 def unwrap(command: Command, name: str) -> Unwrapped | None:
@@ -134,8 +53,6 @@ def _behind(command: Command, wrapper: Wrapper, words: tuple[Word, ...]) -> Unwr
     floor, reason = wrapper.floor, f"{command.words[0].text} itself"
     if wrapper.only is not None and (other := options.other(names(wrapper.only))):
         floor, reason = max(floor, _DANGER, key=lambda level: level.rank), f"option {other!r}"
-    while rest and "=" in rest[0].text and wrapper.floor is Level.BLOCKED:
-        rest = rest[1:]
     rest = rest[wrapper.skip :]
     if not rest and command.words[0].text == "time":
         floor, reason = _DANGER, "time without a command"
@@ -317,13 +234,8 @@ def _git(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | No
 
 def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     """Programs that hand a text to a shell."""
-    values = {
-        "ssh": "b c D E e F I i J L l m O o p Q R S W w B",
-        "su": "c s g command",
-        "runuser": "u c g command",
-    }.get(name, "c n w")
-    options = read_options(words, names(values), stop=name in ("ssh", "watch", "trap", "flock"))
-    floor = Level.BLOCKED if name in ("su", "runuser") else _DANGER
+    values = "b c D E e F I i J L l m O o p Q R S W w B" if name == "ssh" else "c n w"
+    options = read_options(words, names(values), stop=name != "script")
     texts = [word.text for word in options.values(names("c command"))]
     if name == "ssh":
         texts = [" ".join(word.text for word in options.operands[1:])]
@@ -335,7 +247,7 @@ def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     elif name == "flock":
         texts += [" ".join(word.text for word in options.operands[1:])]
     commands = tuple(inner for text in texts for inner in parse(text).commands)
-    return Unwrapped(commands, floor, f"{name} runs what it is told")
+    return Unwrapped(commands, _DANGER, f"{name} runs what it is told")
 
 
 def _python(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
@@ -351,7 +263,7 @@ def _python(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped |
 
 
 def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
-    verb, harmless, values = _RUNNERS[name]
+    verb, harmless, values = RUNNERS[name]
     if not words or words[0].text != verb:
         return None
     words = words[1:]
@@ -376,8 +288,8 @@ _FOLLOW: dict[str, Callable[[Command, str, tuple[Word, ...]], Unwrapped | None]]
     **dict.fromkeys(WRAPPERS, _operands),
     **dict.fromkeys(SHELLS, _shell),
     **dict.fromkeys(("python", "python3", "python2", "pypy3"), _python),
-    **dict.fromkeys(("ssh", "su", "runuser", "script", "trap", "watch", "flock"), _strings),
-    **dict.fromkeys(_RUNNERS, _runner),
+    **dict.fromkeys(("ssh", "script", "trap", "watch", "flock"), _strings),
+    **dict.fromkeys(RUNNERS, _runner),
     "eval": _eval,
     "find": _find,
     "xargs": _xargs,
