@@ -10,7 +10,7 @@ from dataclasses import FrozenInstanceError, dataclass
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_ai import FunctionToolset, RunContext, Tool
 from typing_extensions import TypedDict
 
@@ -228,6 +228,16 @@ def test_any_operation_on_a_tool_text_gives_plain_text():
     answer = ToolText("page ", truncated=True)
 
     assert {type(answer.strip()), type(answer + ""), type(f"{answer}")} == {str}
+
+
+def test_a_tool_may_name_it_as_its_result():
+    @base_tool
+    async def tool() -> ToolText:
+        """Do it."""
+        return ToolText("x")
+
+    assert tool_spec(tool).pydantic_tool().tool_def.return_schema == {"type": "string"}
+    assert TypeAdapter(ToolText).dump_json(ToolText("x", rows=1)) == b'"x"'
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,11 @@ class ToolText(str):
         made.facts = facts
         return made
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """To pydantic it is text: so a tool may name it as its result."""
+        return handler(str)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _tool_text, (type(self), str.__str__(self), self.facts)
 
