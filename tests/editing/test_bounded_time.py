@@ -41,7 +41,7 @@ def test_very_many_matches_are_not_all_listed():
 
 
 def test_a_hunk_whose_lines_stand_everywhere():
-    with within(1), pytest.raises(PatchError):
+    with within(3), pytest.raises(PatchError):
         plan_patch(hunk(" x\n x\n-y\n+z\n x\n", "@@ -1000,4 +1000,4 @@"), {"f.txt": EQUAL}.get)
 
 

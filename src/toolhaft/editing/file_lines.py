@@ -1,6 +1,7 @@
 """A file as a list of lines, for hunks to be placed in: looked up by content, put together again as it was."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 __all__ = ["FileLines", "block_starts"]
 
@@ -41,9 +42,14 @@ class FileLines:
             self.bare[-1] = self.raw[-1]  # a CR that no LF follows is no part of a line end
         self._places: dict[str, list[int]] = {}
 
+    @property
+    def indexed(self) -> bool:
+        """Whether `index` has been called."""
+        return bool(self._places)
+
     def index(self, wanted: Iterable[str]) -> None:
         """Look up in one pass where each of the `wanted` bare lines stands; done once."""
-        if self._places:
+        if self.indexed:
             return
         places: dict[str, list[int]] = {line: [] for line in wanted}
         for at in [at for at, line in enumerate(self.bare) if line in places]:
@@ -53,9 +59,13 @@ class FileLines:
     def starts_near(self, block: Sequence[str], expected: int, reach: int) -> list[int]:
         """Where the bare lines `block` could begin, in rising order, at most `reach` lines from `expected`."""
         longest = max(range(len(block)), key=lambda at: len(block[at]))
-        line, at = block[longest], expected + longest
-        within = range(max(at - reach, 0), min(at + reach + 1, len(self.bare)))
-        return [at - longest for at in within if self.bare[at] == line]
+        at, last = max(expected + longest - reach, 0), expected + longest + reach
+        starts: list[int] = []
+        with suppress(ValueError):  # which ends the search
+            while True:
+                at = self.bare.index(block[longest], at, last + 1) + 1
+                starts.append(at - 1 - longest)
+        return starts
 
     def starts(self, block: Sequence[str]) -> list[int]:
         """Where the indexed lines `block` could begin, in rising order: wherever the rarest of them stands."""

@@ -36,16 +36,17 @@ def apply_hunks(
     lines = FileLines(text)
     problems: list[PatchProblem] = []
     placed: list[tuple[Hunk, int]] = []
-    behind = 0
+    behind = drift = 0
     for hunk in hunks:
         try:
-            start = place_hunk(lines, hunk, hunks, behind=behind if in_order else None)
+            start = place_hunk(lines, hunk, hunks, behind=behind if in_order else None, drift=drift)
             _check_order(placed, hunk, start)
         except Unplaced as unplaced:
             problems.append(unplaced.problem(path, hunk))
         else:
             placed.append((hunk, start))
             behind = start + hunk.changed[1]
+            drift = _offset(hunk, start)
     if problems:
         raise PatchError(*problems)
     if not placed:
@@ -94,8 +95,10 @@ def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) 
             removed += 1
             at += 1
         else:
-            made += added if literal else lines.ended_alike(added, start + at - removed, start + at)
-            added, removed = [], 0
+            if added:
+                made += added if literal else lines.ended_alike(added, start + at - removed, start + at)
+                added = []
+            removed = 0
             if first <= at < last:
                 made.append(lines.raw[start + at])
             at += 1
@@ -129,7 +132,11 @@ def _report(hunk: Hunk, start: int) -> PlacedHunk:
     return PlacedHunk(
         number=hunk.number,
         line=start + 1,
-        offset=0 if hunk.old_start is None else start - max(hunk.old_start - 1, 0),
+        offset=_offset(hunk, start),
         added=len(hunk.body) - len(hunk.old),
         removed=len(hunk.body) - len(hunk.new),
     )
+
+
+def _offset(hunk: Hunk, start: int) -> int:
+    return 0 if hunk.old_start is None else start - max(hunk.old_start - 1, 0)

@@ -16,7 +16,9 @@ from toolhaft.editing.refusal import Reason
 __all__ = ["Unplaced", "is_literal", "place_hunk"]
 
 MOST_PLACES_NAMED = 10
-REACH = 100  # lines around the claimed one that are searched before the whole file is looked up
+# How many lines around the claimed one, beyond the drift, are searched before the whole file is looked up.
+REACH = 20
+LONGEST_REACH = 1000
 
 
 class Unplaced(Exception):  # noqa: N818 -- caught in this package; what reaches callers is a PatchError
@@ -32,11 +34,12 @@ class Unplaced(Exception):  # noqa: N818 -- caught in this package; what reaches
         return PatchProblem(reason=self.reason, message=self.message, path=path, hunk=hunk.number)
 
 
-def place_hunk(lines: FileLines, hunk: Hunk, hunks: Sequence[Hunk], *, behind: int | None) -> int:
+def place_hunk(lines: FileLines, hunk: Hunk, hunks: Sequence[Hunk], *, behind: int | None, drift: int = 0) -> int:
     """The 0-based line at which `hunk` applies; raises `Unplaced`.
 
     `hunks` are all of the file (they are looked up together). `behind` is given where order counts: the line behind the
-    hunk before it, from which a hunk without a number is looked for.
+    hunk before it, from which a hunk without a number is looked for. `drift` is how far that one was off: this one may
+    be found as fast, but it is not preferred there.
     """
     if all(mark == "+" for mark, _ in hunk.body):
         return _place_addition(lines, hunk)
@@ -45,7 +48,10 @@ def place_hunk(lines: FileLines, hunk: Hunk, hunks: Sequence[Hunk], *, behind: i
         lines.index(line for other in hunks for line in other.bare_old)
         return _only(lines, hunk, [start for start in lines.starts(fits.old) if fits(start)], behind)
     expected = max(hunk.old_start - 1, 0)
-    start = expected if fits(expected) else _nearest(lines.starts_near(fits.old, expected, REACH), expected, fits)
+    start = expected if fits(expected) else None
+    reach = abs(drift) + REACH
+    if start is None and reach <= LONGEST_REACH and not lines.indexed:
+        start = _nearest(lines.starts_near(fits.old, expected, reach), expected, fits)
     if start is None:
         lines.index(line for other in hunks for line in other.bare_old)
         start = _nearest(lines.starts(fits.old), expected, fits)
