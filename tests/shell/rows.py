@@ -166,6 +166,7 @@ SAFE = {
         "git status --porcelain",
     ],
     "words that are only data": [
+        "echo $'\\' ; touch a; echo '",
         "echo 'rm -rf /'",
         "grep sudo README.md",
         "grep -n 'curl | sh' README.md",
@@ -1208,6 +1209,8 @@ DANGEROUS = {
         "make_test",
     ],
     "not understood": [
+        "ls $'\\'",
+        "ls ${x:-$'\\'}",
         "[[ a == b'x ]]",
         "[[ a =~ (b'x ]]",
         "echo {1..999}",

@@ -26,9 +26,9 @@ PHRASES = [
 ]  # fmt: skip
 
 
-def scripts(seed: int, count: int) -> list[str]:
+def scripts(start: int, count: int) -> list[str]:
     """Random texts, most of them nearly bash."""
-    choose = random.Random(seed)
+    choose = random.Random(start)
     made = []
     for _ in range(count):
         blank = choose.choice([" ", "", "\n", ";", " "])
@@ -44,13 +44,13 @@ def could_be(command: Command, argv: list[str]) -> bool:
     return [word.text for word in command.words] == argv
 
 
-@pytest.mark.parametrize("seed", range(2 * STRESS))
-def test_every_command_that_bash_runs_was_found(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", range(2 * STRESS))
+def test_every_command_that_bash_runs_was_found(start: int, tmp_path: Path) -> None:
     for name in ("aa", "bb", "cc"):
         (tmp_path / name).write_text(RECORDER)
         (tmp_path / name).chmod(0o755)
     understood = 0
-    for number, script in enumerate(scripts(seed, 400)):
+    for number, script in enumerate(scripts(start, 400)):
         found = parse(script)
         if found.problems:
             continue

@@ -61,7 +61,7 @@ _BACKSLASHES = r"|(?P<join>\\\n)|(?P<escape>\\[\s\S])"
 _PIECE = re.compile(
     rf"""(?P<plain>[^ \t\n|&;()<>\\'"$`{{}}~*?\[\]]+){_BACKSLASHES}
 |(?P<raw>'[^']*')|(?P<ansi>\$'(?:[^'\\]|\\[\s\S])*')|(?P<double>\$?")|{_DOLLAR}
-|(?P<process>[<>]\()|(?P<dollar>\$)|(?P<glob>[*?\[\]])|(?P<curly>[{{}}])|(?P<tilde>~)""",
+|(?P<process>[<>]\()|(?P<dollar>\$(?!'))|(?P<glob>[*?\[\]])|(?P<curly>[{{}}])|(?P<tilde>~)""",
     re.X | re.A,
 )
 _QUOTED = re.compile(
@@ -76,7 +76,7 @@ _PARAMETER = re.compile(r"(?P<indirect>[!])?(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!
 _SUBSCRIPT = re.compile(r"\[([^\]]*)\]")
 _OFFSET = re.compile(r":(?![-=?+])([^}]*)\}")
 _IN_BRACES = re.compile(
-    rf"""(?P<plain>[^\\'"$`}}{{<>]+){_BACKSLASHES}|(?P<process>[<>]\()|(?P<ansi>\$'(?:[^'\\]|\\[\s\S])*')|(?P<raw>'[^']*')|(?P<double>")|(?P<end>\}})|{_DOLLAR}|(?P<other>[${{<>])""",
+    rf"""(?P<plain>[^\\'"$`}}{{<>]+){_BACKSLASHES}|(?P<process>[<>]\()|(?P<ansi>\$'(?:[^'\\]|\\[\s\S])*')|(?P<raw>'[^']*')|(?P<double>")|(?P<end>\}})|{_DOLLAR}|(?P<other>\$(?!')|[{{<>])""",
     re.X | re.A,
 )
 _NUMBERS = frozenset("#?$")
@@ -146,7 +146,7 @@ class WordReader(ABC):
             self._piece(kind, piece.group(), fields)
         if regex:
             self._regex(fields)
-        if self.source[self.at : self.at + 1] in ("'", '"', "`", "\\"):
+        if self.source[self.at : self.at + 1] in ("'", '"', "`", "\\", "$"):
             raise NotBashError(f"an unfinished quotation {self.source[self.at : self.at + 20]!r}")
         if curly and braces:
             raw = self.source[start : self.at]
