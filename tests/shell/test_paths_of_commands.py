@@ -171,5 +171,9 @@ def test_a_path_tells_where_cd_has_led() -> None:
     assert PathUse("a", "read", folder=None) in classify("cd $X; cd t; cat a").paths
 
 
+def test_the_words_of_a_loop_are_paths_and_its_variable_is_none() -> None:
+    assert {use.path for use in classify("for f in a b; do cat $f; done").paths} == {"a", "b", "$f"}
+
+
 def test_devices_and_descriptors_are_no_paths() -> None:
     assert classify("ls > /dev/null 2>&1 < /dev/stdin").paths == (PathUse(".", "read"),)

@@ -228,6 +228,8 @@ class _Walk:
             raise NotBashError("a keyword or a bracket where bash expects a command")
         self.claimed += 1
         self.reader.emit(run, upstream, self.functions, concurrent=concurrent, data=node.type in _DATA)
+        if node.type in ("variable_name", "extglob_pattern"):  # the loop's variable, a pattern of `case`: no path
+            self.reader.commands[-1] = self.reader.commands[-1]._replace(data=())
 
     def _pipeline(self, node: Node, upstream: tuple[Command, ...]) -> None:
         commands, folder = self.reader.commands, self.reader.folder
