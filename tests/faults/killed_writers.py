@@ -103,8 +103,9 @@ def operation(kind: str, folder: Path) -> tuple[Callable[[], object], set[bytes 
 
 def swap(workspace: LocalWorkspace) -> None:
     """Replace the file in the version it has."""
-    with workspace.locked("a.txt") as held:
-        held.replace(NEW, expected=held.version)
+    with workspace.change("swap") as change:
+        change.read("a.txt")
+        change.write("a.txt", NEW)
 
 
 def prepare(folder: Path, kind: str) -> None:

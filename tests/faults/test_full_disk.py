@@ -86,8 +86,8 @@ workspace.replace_file("small.txt", b"warm")
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (60 << 20),) * 2)
 try:
-    with workspace.locked("a.bin") as held:
-        held.read()
+    with workspace.change("edit") as change:
+        change.read("a.bin")
 except MemoryError:
     print("no memory to read it")
 workspace.replace_file("a.bin", b"tail", mode="append")

@@ -45,9 +45,9 @@ def create(workspace: LocalWorkspace, path: str) -> None:
 
 
 def change(workspace: LocalWorkspace, path: str) -> None:
-    with workspace.locked(path) as held:
-        assert SECRET.encode() not in held.read()
-        held.replace(b"mine", expected=held.version)
+    with workspace.change("change") as change:
+        assert SECRET.encode() not in change.read(path)
+        change.write(path, b"mine")
 
 
 def remove(workspace: LocalWorkspace, path: str) -> None:

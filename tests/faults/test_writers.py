@@ -13,10 +13,10 @@ import sys
 from toolhaft.workspace import LocalWorkspace
 workspace, mine, edits = LocalWorkspace(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 for number in range(1, edits + 1):
-    with workspace.locked("lines.txt") as held:
-        lines = held.read().decode().split("\\n")
+    with workspace.change("edit") as change:
+        lines = change.read("lines.txt").decode().split("\\n")
         lines[mine] = f"writer {mine}: {number}"
-        held.replace("\\n".join(lines).encode(), expected=held.version)
+        change.write("lines.txt", "\\n".join(lines).encode())
 """
 
 APPEND = """

@@ -39,7 +39,7 @@ async def test_a_read_only_workspace_reads_and_refuses_the_rest(tmp_path: Path) 
     assert [entry.name for entry in workspace.scan_dir(".")] == ["a.txt"]
     with pytest.raises(WorkspaceReadOnlyError, match=r"write 'a\.txt'"):
         await workspace.write_bytes("a.txt", b"new")
-    with pytest.raises(WorkspaceReadOnlyError), workspace.locked("a.txt"):
+    with pytest.raises(WorkspaceReadOnlyError), workspace.change("edit"):
         pass
     with pytest.raises(WorkspaceReadOnlyError):
         await workspace.make_dir("d")

@@ -8,21 +8,24 @@ import asyncio
 import errno
 import os
 import posixpath
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol, TypeVar, runtime_checkable
 
 from pydantic_ai.workspaces import Workspace
 
+from .changes import Applied, ChangeSet, UndoRefusedError
 from .files import Version, WriteMode, Written
 from .folders import DirEntry
+from .one_by_one import OneByOne
 
 T = TypeVar("T")
 
 
 @runtime_checkable
 class Files(Protocol):
-    """The files of a workspace, for use in a worker thread. A backend that offers these methods contains paths itself."""
+    """The files of a workspace, for a worker thread. A backend that offers these methods contains paths itself."""
 
     def open_file(self, path: str) -> BinaryIO:
         """Open a regular file for reading, without ever waiting for a FIFO or device."""
@@ -32,6 +35,20 @@ class Files(Protocol):
         self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
     ) -> Written:
         """Write a whole file or nothing; in another version than `expected`, `FileChangedError`."""
+        ...
+
+    def change(
+        self, operation: str, *, preview: bool = False, expected_plan: str | None = None
+    ) -> AbstractContextManager[ChangeSet]:
+        """Change any number of files when the block ends, all or none; see `changes.py`.
+
+        A `preview` does all but the changing; its `applied.plan_id` as `expected_plan` makes sure that what is changed
+        is what was previewed, else `FileChangedError`.
+        """
+        ...
+
+    def undo(self, change_id: str) -> Applied:
+        """Take back a change set: bytes, modes, existence. What commands did is in no change set."""
         ...
 
     def scan_dir(self, path: str) -> list[DirEntry]:
@@ -71,6 +88,42 @@ class Elsewhere:
         size = len(old) + len(data)
         version = Version(size=size, mtime_ns=0, inode=0)
         return Written(path=self.relative(path), created=not exists, size=size, version=version)
+
+    @contextmanager
+    def change(
+        self, operation: str, *, preview: bool = False, expected_plan: str | None = None
+    ) -> Generator[ChangeSet]:
+        """Change files one by one when the block ends; on an error put back what was written: see `one_by_one.py`."""
+        change = OneByOne(self, preview=preview, expected_plan=expected_plan)
+        yield change
+        change.apply()
+
+    def undo(self, change_id: str) -> Applied:
+        """Refuse: nothing is recorded of changes to other workspaces."""
+        raise UndoRefusedError(
+            f"change {change_id!r} cannot be undone: this workspace keeps no journal. Change the files back by hand."
+        )
+
+    @property
+    def allow_delete(self) -> bool:
+        """Whether the backend says that tools may delete files."""
+        return bool(getattr(self._workspace.backend, "allow_delete", False))
+
+    def fetch(self, path: str) -> bytes:
+        """Return the content of a file."""
+        return self._wait(self._workspace.read_bytes(path))
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a whole file."""
+        self._wait(self._workspace.write_bytes(path, data))
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._wait(self._workspace.remove(path))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        return self._wait(self._workspace.exists(path))
 
     def scan_dir(self, path: str) -> list[DirEntry]:
         """List a folder by name."""

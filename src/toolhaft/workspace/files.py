@@ -20,6 +20,7 @@ from .temporary import is_name_of, try_lock
 __all__ = [
     "FileChangedError",
     "HeldFile",
+    "Locks",
     "Version",
     "WriteMode",
     "Written",
@@ -32,6 +33,7 @@ WriteMode = Literal["create", "overwrite", "append"]
 
 # How long to wait for another writer of the same file before saying so, and how often to look.
 _LOCK_WAIT_SECONDS = 10.0
+_OUT_OF_ORDER_WAIT_SECONDS = 0.5
 _LOCK_LOOK_SECONDS = 0.001
 
 
@@ -40,6 +42,7 @@ class Written:
     """What a write did: `path` relative to the root, whether it made the file, its size and version now.
 
     `note` says what the caller should know besides (a hard link that keeps the old content), else it is empty.
+    `change_id` is what `undo` takes, None where the write cannot be undone.
     """
 
     path: str
@@ -47,6 +50,7 @@ class Written:
     size: int
     version: Version
     note: str = ""
+    change_id: str | None = None
 
 
 def open_regular(root: Root, path: str) -> tuple[BinaryIO, str]:
@@ -80,29 +84,62 @@ def _irregular(path: str) -> OSError:
     return OSError(errno.EINVAL, "not a regular file but a FIFO, socket, device or link, which has no content", path)
 
 
+class Locks:
+    """The locks of one change. A file that has two names is locked once.
+
+    Files are locked in the order in which they are read. Two changes that each hold what the other wants would wait
+    for ever, and in every such circle somebody wants a file whose number is below one of those they hold: whoever does
+    waits only a moment.
+    """
+
+    def __init__(self) -> None:
+        self._mine: set[tuple[int, int]] = set()
+
+    def take(self, fd: int, given: str) -> None:
+        """Lock an open file, waiting for whoever holds it: `TimeoutError` where that takes too long."""
+        info = os.fstat(fd)
+        file = (info.st_dev, info.st_ino)
+        if file not in self._mine and not try_lock(fd):
+            self._wait(fd, given, in_order=all(file > other for other in self._mine))
+        self._mine.add(file)
+
+    def _wait(self, fd: int, given: str, *, in_order: bool) -> None:
+        wait = _LOCK_WAIT_SECONDS if in_order else _OUT_OF_ORDER_WAIT_SECONDS
+        deadline = time.monotonic() + wait
+        while not try_lock(fd):
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    errno.ETIMEDOUT,
+                    f"another change or program held this file's lock for {wait:g} s; nothing was changed, try again",
+                    given,
+                )
+            time.sleep(_LOCK_LOOK_SECONDS)
+
+
 @contextmanager
-def hold(folder: int, name: str, *, given: str, readable: bool = True) -> Generator[HeldFile]:
+def hold(
+    folder: int, name: str, *, given: str, access: int = os.O_RDWR, locks: Locks | None = None
+) -> Generator[HeldFile]:
     """Keep other writers of this package, in any process, away from a file until the block ends.
 
     For read, change, replace: what was read inside the block is what is replaced. A file that does not exist yet
-    cannot be held; then `fd` is None and `replace` makes it only if nobody else did meanwhile.
-    Raises `PermissionError` where the file may not be written, `TimeoutError` where somebody holds it for 10 seconds.
+    cannot be held; then `fd` is None. Without `locks` it is only opened, and nobody is kept away.
+    Raises `PermissionError` where the file may not be opened for `access`, `TimeoutError` where somebody holds it.
     """
-    held = HeldFile(folder, name, given=given, fd=_open_held(folder, name, given=given, readable=readable))
+    held = HeldFile(folder, name, given=given, fd=_open_held(folder, name, given=given, access=access, locks=locks))
     try:
         yield held
     finally:
         held.release()
 
 
-def _open_held(folder: int, name: str, *, given: str, readable: bool) -> int | None:
-    deadline = time.monotonic() + _LOCK_WAIT_SECONDS
+def _open_held(folder: int, name: str, *, given: str, access: int, locks: Locks | None) -> int | None:
     while True:
-        fd = _open_for_change(folder, name, given=given, readable=readable)
-        if fd is None:
-            return None
+        fd = _open_for_change(folder, name, given=given, access=access)
+        if fd is None or locks is None:
+            return fd
         try:
-            _wait_for_lock(fd, given, deadline)
+            locks.take(fd, given)
             if is_name_of(fd, name, folder=folder):
                 return fd
         except BaseException:
@@ -111,9 +148,8 @@ def _open_held(folder: int, name: str, *, given: str, readable: bool) -> int | N
         os.close(fd)  # replaced while we waited: the lock is on a file that has no name any more
 
 
-def _open_for_change(folder: int, name: str, *, given: str, readable: bool) -> int | None:
+def _open_for_change(folder: int, name: str, *, given: str, access: int) -> int | None:
     """Open an existing regular file as whoever writes in place would, so that it is refused where that would be."""
-    access = os.O_RDWR if readable else os.O_WRONLY
     try:
         # Asked before opening: opening a device for writing can already do something.
         refuse_irregular(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, given)
@@ -121,12 +157,3 @@ def _open_for_change(folder: int, name: str, *, given: str, readable: bool) -> i
     except FileNotFoundError:
         return None
     return fd
-
-
-def _wait_for_lock(fd: int, given: str, deadline: float) -> None:
-    while not try_lock(fd):
-        if time.monotonic() > deadline:
-            raise TimeoutError(
-                errno.ETIMEDOUT, f"another program held this file's lock for {_LOCK_WAIT_SECONDS:g} s", given
-            )
-        time.sleep(_LOCK_LOOK_SECONDS)

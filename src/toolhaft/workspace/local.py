@@ -1,7 +1,7 @@
 """`LocalWorkspace`: a folder of this machine as a pydantic-ai workspace that nothing leads out of.
 
 The protocol's methods are coroutines, one thread hop each. Besides them there are plain methods (`open_file`,
-`replace_file`, `locked`, `scan_dir`, `relative`) for callers that do several steps inside one hop of their own.
+`replace_file`, `change`, `undo`, `scan_dir`, `relative`) for callers that do several steps inside one hop of their own.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ import errno
 import os
 import posixpath
 import stat
-from collections.abc import Generator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
@@ -28,19 +29,37 @@ from pydantic_ai.workspaces import (
 from . import folders
 from .access import Access
 from .beneath import Root
-from .files import HeldFile, Version, WriteMode, Written, hold, open_regular
+from .changes import Applied, ChangeSet
+from .files import Version, WriteMode, Written, open_regular
 from .folders import DirEntry
+from .journal import Journal
+from .journal_folder import journal_folder as find_journal_folder
 from .lines import LineIndex
+from .local_changes import Ground, LocalChangeSet
 from .process import run_command
+from .recovery import recover
+from .replace import changed
 from .sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES
 from .temporary import remove_leftovers
+from .undo import undo
 
 
 class _LiveRoot(Root):
-    """A root whose absence is what pydantic-ai calls a dead environment."""
+    """A root whose absence is what pydantic-ai calls a dead environment, and that is put in order when first used."""
+
+    def __init__(self, folder: str | os.PathLike[str], *, first_use: Callable[[], None]) -> None:
+        super().__init__(folder)
+        self._first_use = first_use
+        self._used = False
+        self._lock = threading.Lock()
 
     def open_root(self) -> int:
         """Open the root, or raise `WorkspaceUnavailableError`."""
+        if not self._used:
+            with self._lock:
+                if not self._used:
+                    self._first_use()
+                    self._used = True
         try:
             return super().open_root()
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -66,6 +85,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         sensitive_files: Patterns of files that are neither read nor written; see `sensitive.py`.
         protected_files: Patterns of files that are read but not changed.
         env: Environment variables for every command.
+        journal_folder: Where the journal of changes lies; by default below the user's state folder.
     """
 
     def __init__(
@@ -77,15 +97,25 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         sensitive_files: Sequence[str] = DEFAULT_SENSITIVE_FILES,
         protected_files: Sequence[str] = DEFAULT_PROTECTED_FILES,
         env: Mapping[str, str] | None = None,
+        journal_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.allow_delete = allow_delete
         self.line_index = LineIndex()  # kept here, so that it lives as long as the files it is about
         self.access = Access(
             read_only=read_only, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
         )
-        self._root = _LiveRoot(root)
+        self._root = _LiveRoot(root, first_use=self._recover)
         self._env = dict(env or {})
         self._swept: set[tuple[int, int]] = set()
+        inside = None if journal_folder is None else os.path.abspath(journal_folder)
+        self._ground = Ground(
+            root=self._root,
+            access=self.access,
+            allow_delete=allow_delete,
+            journal=Journal(lambda: find_journal_folder(self._root.real, inside=inside)),
+            relative=self.relative,
+            sweep=self._sweep,
+        )
 
     @property
     def ref(self) -> WorkspaceRef:
@@ -112,13 +142,34 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         return file
 
     @contextmanager
-    def locked(self, path: str) -> Generator[HeldFile]:
-        """Hold a file for read, change, replace; no other writer of this package gets in between, in any process.
+    def change(
+        self, operation: str, *, preview: bool = False, expected_plan: str | None = None
+    ) -> Generator[ChangeSet]:
+        """Change any number of files when the block ends, all or none, also if the process is killed.
 
-        Folders above it are made where they are missing, and removed again where the block fails.
+        What the block reads is held until it ends: no other change of this package gets in between, in any process,
+        and what anybody else does in between is a `FileChangedError`. `operation` is for the journal. With `preview`
+        nothing is written; its `applied.plan_id` as `expected_plan` makes sure that what is changed is what was
+        previewed. Undone by `undo(change.applied.change_id)`.
         """
-        with self._held(path) as held:
-            yield held
+        self.access.check_writable(f"change files ({operation})")
+        change = LocalChangeSet(self._ground, operation, preview=preview, expected_plan=expected_plan)
+        try:
+            yield change
+            change.apply()
+        except FileExistsError as error:
+            raise changed(str(error.filename)) from error
+        finally:
+            change.close()
+
+    def undo(self, change_id: str) -> Applied:
+        """Take back a change set: bytes, modes, existence; it is a change set itself, so it can be undone too.
+
+        Raises `UndoRefusedError` where a file has changed since, `UnknownChangeError` where the journal does not have
+        it (any more). What commands did is in no change set.
+        """
+        self.access.check_writable(f"undo {change_id!r}")
+        return undo(self._ground, change_id)
 
     def replace_file(
         self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
@@ -128,9 +179,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         `create` raises `FileExistsError` where there is a file; `append` puts `data` behind what is there. With
         `expected`, a file in any other version is left alone: `FileChangedError`.
         """
+        self.access.check_writable(f"write {path!r}")
         while True:
-            with suppress(_MadeMeanwhileError), self._held(path, readable=mode == "append") as held:
-                return self._replace(held, data, mode=mode, expected=expected)
+            with suppress(_MadeMeanwhileError):
+                return self._replace(path, data, mode=mode, expected=expected)
 
     def scan_dir(self, path: str) -> list[DirEntry]:
         """List a folder by name, without the temporary files of writers."""
@@ -231,17 +283,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         os.close(self._root.open_root())
         return self._root.real
 
-    @contextmanager
-    def _held(self, path: str, *, readable: bool = True) -> Generator[HeldFile]:
-        self.access.check_writable(f"write {path!r}")
-        with self._root.locate(path) as place:
-            self.access.check_change(place.path, path)
-            if not place.exists and path.endswith("/"):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-            with folders.made_parents(place) as folder:
-                self._sweep(folder)
-                with hold(folder, place.name, given=path, readable=readable) as held:
-                    yield held
+    def _recover(self) -> None:
+        """Put in order what killed writers left, before anybody looks."""
+        if not self.access.read_only:
+            self._unrepaired = recover(self._ground.journal, Root(self._root.real))
 
     def _sweep(self, folder: int) -> None:
         """Remove what killed writers left in a folder, the first time this workspace writes there."""
@@ -250,22 +295,32 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
             self._swept.add((info.st_dev, info.st_ino))
             remove_leftovers(folder)
 
-    def _replace(self, held: HeldFile, data: bytes, *, mode: WriteMode, expected: Version | None) -> Written:
-        created = held.fd is None
-        if mode == "create" and not created:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), held.given)
-        # What is appended to is what was copied, so a change in between must be seen.
-        read = held.version if mode == "append" and expected is None else expected
+    def _replace(self, path: str, data: bytes, *, mode: WriteMode, expected: Version | None) -> Written:
+        change = LocalChangeSet(self._ground, "write_file")
         try:
-            note = held.replace(data, append=mode == "append", expected=read)
+            # What is not read need not be readable.
+            target = change.hold(path, access=os.O_RDWR if mode == "append" else os.O_WRONLY)
+            if mode == "create" and target.exists:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+            if expected is not None and (target.info is None or Version.of(target.info) != expected):
+                raise changed(path)
+            target.stage_unhashed(data, append=mode == "append", compared=expected is not None)
+            applied = change.apply()
         except FileExistsError as error:
             if mode == "create":
                 raise
             raise _MadeMeanwhileError from error
-        version = held.version
-        assert version is not None
+        finally:
+            change.close()
+        (done,) = applied.files
+        assert done.version is not None
         return Written(
-            path=self.relative(held.given), created=created, size=version.size, version=version, note=note.strip()
+            path=done.path,
+            created=done.created,
+            size=done.size,
+            version=done.version,
+            note=" ".join(applied.notes),
+            change_id=applied.change_id,
         )
 
 

@@ -2,10 +2,12 @@
 
 New content goes to a temporary file in the same folder, gets the old file's owner, mode and attributes, is synced
 and only then takes the name; the folder is synced after that. Nothing before that last step touches the old file.
+The steps are apart (`HeldFile.prepare`, `Temporary.flush`, `publish` or `take_away`, `sync_folder`), because a change
+of many files takes each of them for all of its files before the next.
 
-A caller that says which version it read (`expected`) gets a compare-and-swap: the two files trade places in one
-step, what came out is looked at, and when it is not that version they trade back. So a change that somebody else made
-a moment before is not lost. (A kill between the two trades would still lose it.)
+A caller that says what it has `Seen` gets a compare-and-swap: the two files trade places in one step, what came out
+is looked at, and when it is not what was seen they trade back. So a change that somebody else made a moment before is
+not lost. (A kill between the two trades would still lose it.)
 """
 
 import errno
@@ -16,7 +18,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from . import kernel
-from .temporary import Temporary, close_quietly, make_temporary
+from .digest import digest_of_file
+from .temporary import Temporary, close_quietly, make_temporary, temporary_name
 
 # A write in place would make the kernel drop or recompute these; a copy of them would be wrong for the new content.
 _ATTRIBUTES_OF_CONTENT = frozenset({"security.capability", "security.ima", "security.evm"})
@@ -29,7 +32,7 @@ class Version:
     """A token for one state of a file's content: equal tokens mean that nobody wrote to it in between.
 
     As fine as the file system's clock: a change of equal size within one tick (up to 10 ms before Linux 6.13) of the
-    state before it can go unseen. What is read and replaced within one `files.hold` does not rest on it.
+    state before it can go unseen.
     """
 
     size: int
@@ -43,7 +46,30 @@ class Version:
 
 
 class FileChangedError(OSError):
-    """A file is not in the version that the change was made for."""
+    """A file is not in the state that the change was made for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The state in which a file was seen; in another version, but with the same content, it is still in that state.
+
+    Without a digest the version alone decides.
+    """
+
+    version: Version
+    sha256: str | None = None
+
+    def is_still(self, name: str, *, folder: int) -> bool:
+        """Whether the file that `name` means now is in that state."""
+        try:
+            info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if Version.of(info) == self.version:
+            return True
+        if not stat.S_ISREG(info.st_mode) or info.st_size != self.version.size:
+            return False
+        return self.sha256 is not None and digest_of_file(name, folder=folder) == self.sha256
 
 
 class HeldFile:
@@ -56,9 +82,9 @@ class HeldFile:
         self.fd = fd
 
     @property
-    def version(self) -> Version | None:
-        """The version of the held file, None where there is no file yet."""
-        return None if self.fd is None else Version.of(os.fstat(self.fd))
+    def info(self) -> os.stat_result | None:
+        """The metadata of the held file, None where there is no file."""
+        return None if self.fd is None else os.fstat(self.fd)
 
     def read(self) -> bytes:
         """Return the whole content."""
@@ -68,23 +94,31 @@ class HeldFile:
             file.seek(0)
             return file.read()
 
-    def replace(self, data: bytes, *, append: bool = False, expected: Version | None = None) -> str:
-        """Give the file new content, or the old content and `data`; return a note for the caller, mostly empty.
+    def prepare(
+        self, data: bytes, *, copy_of: int | None = None, like: int | None = None, mode: int | None = None
+    ) -> Temporary:
+        """Write new content to a temporary file beside the held one, complete but for `flush`.
 
-        Afterwards the new file is held. Raises `FileChangedError` where the file is not `expected`, `FileExistsError`
-        where there was no file and somebody made one, else the kernel's `OSError`; then nothing has changed.
+        The content is that of the descriptor `copy_of`, if any, and `data` behind it. The file gets owner, mode and
+        attributes of the file that the descriptor `like` has open, mostly the held one, and then the permission bits
+        `mode`. Where there is no such file, the kernel's defaults.
         """
-        if expected is not None and self.version != expected:
-            raise _changed(self.given)
-        new = self._prepare(data, append=append)
+        model = self.fd if like is None else like
+        new = self._make_temporary(private=model is not None)
         try:
-            note = self._publish(new, expected=expected)
+            if copy_of is not None:
+                new.copy(copy_of, os.fstat(copy_of).st_size)
+            new.write(data)
+            if model is not None:
+                _keep_owner(model, new.fd)
+                os.fchmod(new.fd, stat.S_IMODE(os.fstat(model).st_mode))
+                _keep_attributes(model, new.fd)
+            if mode is not None:
+                os.fchmod(new.fd, mode)
         except BaseException:
             new.discard()
             raise
-        self.release()
-        self.fd = new.fd
-        return note + self._sync_folder()
+        return new
 
     def release(self) -> None:
         """Let other writers in."""
@@ -92,25 +126,9 @@ class HeldFile:
             close_quietly(self.fd)
             self.fd = None
 
-    def _prepare(self, data: bytes, *, append: bool) -> Temporary:
-        new = self._make_temporary()
+    def _make_temporary(self, *, private: bool) -> Temporary:
         try:
-            if append and self.fd is not None:
-                new.copy(self.fd, os.fstat(self.fd).st_size)
-            new.write(data)
-            if self.fd is not None:
-                _keep_owner(self.fd, new.fd)
-                os.fchmod(new.fd, stat.S_IMODE(os.fstat(self.fd).st_mode))
-                _keep_attributes(self.fd, new.fd)
-            new.flush()
-        except BaseException:
-            new.discard()
-            raise
-        return new
-
-    def _make_temporary(self) -> Temporary:
-        try:
-            return make_temporary(self.folder, mode=0o666 if self.fd is None else 0o600)
+            return make_temporary(self.folder, mode=0o600 if private else 0o666)
         except OSError as error:
             if self.fd is None or error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
@@ -120,60 +138,63 @@ class HeldFile:
                 "make the folder writable, or change a copy",
             ) from error
 
-    def _publish(self, new: Temporary, *, expected: Version | None) -> str:
-        if self.fd is None:
-            self._take_free_name(new)
-            return ""
-        other_names = os.fstat(self.fd).st_nlink - 1
-        if expected is None:
-            os.rename(new.name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-        else:
-            self._swap(new, expected)
-        if other_names < 1:
-            return ""
-        return f"The file has {other_names} more name(s) (hard links); those keep the old content. "
 
-    def _take_free_name(self, new: Temporary) -> None:
-        try:
-            kernel.rename_new(new.name, self.name, dir_fd=self.folder)
-        except OSError as error:
-            if error.errno not in _NO_SUCH_RENAME:
-                raise
-            os.link(new.name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder, follow_symlinks=False)
-            os.unlink(new.name, dir_fd=self.folder)
+def publish_new(new: str, name: str, *, folder: int) -> None:
+    """Rename a prepared file to a name that is free, else raise `FileExistsError`."""
+    try:
+        kernel.rename_new(new, name, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_RENAME:
+            raise
+        os.link(new, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.unlink(new, dir_fd=folder)
 
-    def _swap(self, new: Temporary, expected: Version) -> None:
-        try:
-            kernel.exchange(new.name, self.name, dir_fd=self.folder)
-        except FileNotFoundError as error:
-            raise _changed(self.given) from error
-        except OSError as error:
-            if error.errno not in _NO_SUCH_RENAME:
-                raise
-            self._check_and_rename(new, expected)
-            return
-        if self._version_of(new.name) != expected:
-            kernel.exchange(new.name, self.name, dir_fd=self.folder)
-            raise _changed(self.given)
-        os.unlink(new.name, dir_fd=self.folder)
 
-    def _check_and_rename(self, new: Temporary, expected: Version) -> None:
-        if self._version_of(self.name) != expected:
-            raise _changed(self.given)
-        os.rename(new.name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+def publish(new: Temporary, name: str, *, seen: Seen | None, given: str) -> None:
+    """Give a prepared file the name of an old one; with `seen`, only of one in that state: `FileChangedError`."""
+    if seen is None:
+        os.rename(new.name, name, src_dir_fd=new.folder, dst_dir_fd=new.folder)
+        return
+    try:
+        kernel.exchange(new.name, name, dir_fd=new.folder)
+    except FileNotFoundError as error:
+        raise changed(given) from error
+    except OSError as error:
+        if error.errno not in _NO_SUCH_RENAME:
+            raise
+        if not seen.is_still(name, folder=new.folder):
+            raise changed(given) from error
+        os.rename(new.name, name, src_dir_fd=new.folder, dst_dir_fd=new.folder)
+        return
+    if not seen.is_still(new.name, folder=new.folder):
+        kernel.exchange(new.name, name, dir_fd=new.folder)
+        raise changed(given)
+    os.unlink(new.name, dir_fd=new.folder)
 
-    def _version_of(self, name: str) -> Version | None:
-        try:
-            return Version.of(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
-        except FileNotFoundError:
-            return None
 
-    def _sync_folder(self) -> str:
-        try:
-            os.fsync(self.folder)
-        except OSError as error:
-            return f"The new content is in place, but the folder could not be synced ({error.strerror}). "
-        return ""
+def take_away(folder: int, name: str, *, seen: Seen, given: str) -> None:
+    """Remove a file that is in the state `seen`; any other is left: `FileChangedError`.
+
+    It gets another name first, so that what is looked at is what is removed.
+    """
+    aside = temporary_name()
+    try:
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError as error:
+        raise changed(given) from error
+    if not seen.is_still(aside, folder=folder):
+        publish_new(aside, name, folder=folder)
+        raise changed(given)
+    os.unlink(aside, dir_fd=folder)
+
+
+def sync_folder(folder: int) -> str:
+    """Make the names in a folder safe; return a note for the caller where that failed, mostly nothing."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        return f"The new content is in place, but the folder could not be synced ({error.strerror})."
+    return ""
 
 
 def _keep_owner(old: int, new: int) -> None:
@@ -211,7 +232,8 @@ def _attributes(fd: int) -> dict[str, bytes]:
     return {name: os.getxattr(fd, name) for name in names if name not in _ATTRIBUTES_OF_CONTENT}
 
 
-def _changed(path: str) -> FileChangedError:
+def changed(path: str) -> FileChangedError:
+    """Return the error for a file that somebody else changed."""
     return FileChangedError(
         f"{path!r} was changed or removed by somebody else since it was read, and was left as it is. "
         "Read it again and repeat the change on what is there now."

@@ -29,9 +29,7 @@ class Temporary:
 
     def write(self, data: bytes) -> None:
         """Write all of `data`, in as many calls as the system takes for it."""
-        left = memoryview(data)
-        while left:
-            left = left[os.write(self.fd, left) :]
+        write_all(self.fd, data)
 
     def copy(self, source: int, size: int) -> None:
         """Write the first `size` bytes of the descriptor `source`, within the kernel where it can."""
@@ -54,7 +52,20 @@ class Temporary:
         """Remove what is left under the temporary name and let go of the lock."""
         with suppress(OSError):
             os.unlink(self.name, dir_fd=self.folder)
-        close_quietly(self.fd)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the lock, once: by the next time the number may be another file's."""
+        if self.fd >= 0:
+            close_quietly(self.fd)
+            self.fd = -1
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`, in as many calls as the system takes for it."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
 
 
 def close_quietly(fd: int) -> None:
@@ -63,16 +74,34 @@ def close_quietly(fd: int) -> None:
         os.close(fd)
 
 
+def temporary_name() -> str:
+    """Return a name for a temporary file that nobody has used."""
+    return f".toolhaft-{secrets.token_hex(8)}.tmp"
+
+
 def make_temporary(folder: int, *, mode: int) -> Temporary:
     """Make an empty temporary file that no other process can have opened for writing."""
     while True:
-        name = f".toolhaft-{secrets.token_hex(8)}.tmp"
+        name = temporary_name()
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(name, flags, mode, dir_fd=folder)
         # Between these two calls a cleaner may have taken it for a leftover.
         if try_lock(fd) and os.fstat(fd).st_nlink:
             return Temporary(folder, name, fd)
         os.close(fd)
+
+
+def link_temporary(folder: int, *, source: str) -> Temporary:
+    """Make a temporary file that is one more name of the file `source`, an absolute path, and not a copy of it."""
+    fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    name = temporary_name()
+    try:
+        try_lock(fd)  # where another descriptor of ours has its lock already, that one keeps cleaners away
+        os.link(source, name, dst_dir_fd=folder, follow_symlinks=False)
+    except BaseException:
+        close_quietly(fd)
+        raise
+    return Temporary(folder, name, fd)
 
 
 def try_lock(fd: int) -> bool:
