@@ -7,17 +7,17 @@ from typing import BinaryIO
 
 from .dialect import Pattern, readable
 from .query import Query
-from .results import Line, Reason, window
+from .results import Line, window
 
 _BLOCK_BYTES = 64 * 1024  # what is matched at once, between two looks at the clock
 _HEAD_BYTES = 64 * 1024
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def load(file: BinaryIO, *, limit: int) -> bytes | Reason:
-    """Give the content as UTF-8 without its byte order mark, or why it is not searched.
+def load(file: BinaryIO, *, limit: int) -> bytes | None:
+    """Give the content as UTF-8 without its byte order mark, None where there is more than `limit` bytes.
 
-    UTF-16 is known by its mark alone. A NUL anywhere makes a file binary. Bytes that are no UTF-8 stay as they are.
+    UTF-16 is known by its mark alone. Bytes that are no UTF-8 stay as they are.
     """
     data = file.read(_HEAD_BYTES)
     if len(data) == _HEAD_BYTES:  # a read takes memory for all it is asked for, so only large files are asked for much
@@ -25,12 +25,11 @@ def load(file: BinaryIO, *, limit: int) -> bytes | Reason:
         file.seek(_HEAD_BYTES)
         data += file.read(min(size, limit) + 1 - _HEAD_BYTES)
     if len(data) > limit:
-        return Reason.TOO_LARGE
+        return None
     encoding = _UTF16.get(data[:2])
     if encoding:
         data = data[2:].decode(encoding, "replace").encode()
-    data = data.removeprefix(codecs.BOM_UTF8)
-    return Reason.BINARY if b"\0" in data else data
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ _NEVER = rf"[\n\r\x{{{ord(NO_TEXT):x}}}]"
 _MOST_REPEATS = 1_000
 _LINE_END = re.compile(r"\\[nr]|\\x0[aAdD]|\\[xuU]\{0*[aAdD]\}|\\u000[aAdD]|\\U0000000[aAdD]")
 _LINE_END_CLASS = re.compile(rf"\[(?:{_LINE_END.pattern})+\]")
+_WORD_ENDS = ("\\b", "\\B", "\\<", "\\>")
 _ADVICE = {
     "backref": "Write out what is repeated, such as (aa|bb) for ([ab])\\1.",
     "escape": "Known are \\d \\w \\s \\b \\p{..} and punctuation after a backslash; ^ and $ stand for \\A and \\Z.",
@@ -42,6 +43,7 @@ class Pattern:
             _compile(text, text=text)
             _check_dialect(text)
         source = "".join(_rewritten(text)) if use_regex else re.sub(r"[\\.+*?()|\[\]{}^$#&\-~]", r"\\\g<0>", text)
+        self._asks_for_words = use_regex and any(token[:2] in _WORD_ENDS for token in tokens(text))
         self.literal = text.encode() if case_sensitive and not use_regex else None
         self._matches = _compile(f"(?{'' if case_sensitive else 'i'}mR:{source})", text=text)
 
@@ -52,15 +54,16 @@ class Pattern:
     def locate(self, line: str) -> int:
         r"""Give a place in the first match of a line that matches, or beside it.
 
-        The shortest head of the line that matches ends where a match ends. A head is cut behind a word, so that `\b`
-        holds there as it does in the line; a match that needs the end of the line is found there.
+        The shortest head of the line that matches ends where a match ends; one that needs the end of the line is found
+        there. Where the pattern asks for the end of a word, heads are cut behind words, to be true in the line too.
         """
         if not self.matches(line + NO_TEXT):
             return len(line)
         low, high = 0, len(line)
         while low < high:
             middle = (low + high) // 2
-            if self.matches(line[: _word_end(line, middle)] + NO_TEXT):
+            cut = _word_end(line, middle) if self._asks_for_words else middle
+            if self.matches(line[:cut] + NO_TEXT):
                 high = middle
             else:
                 low = middle + 1

@@ -8,7 +8,7 @@ from typing import Protocol
 from .errors import SearchError
 from .query import Query
 from .results import FileMatches
-from .ripgrep_output import LineReader, MatchReader, Skip, read_count, read_skip, shown_path
+from .ripgrep_output import LineReader, MatchReader, read_failure, shown_path
 
 _MOST_COMPLAINTS = 20
 
@@ -47,22 +47,20 @@ class Said:
     """What one run said beside its results. `was_ended` tells that the sink had enough before the end."""
 
     was_ended: bool = False
-    skips: list[Skip] = field(default_factory=list[Skip])
+    unreadable: list[str] = field(default_factory=list[str])
     complaints: list[bytes] = field(default_factory=list[bytes])
 
     def take(self, line: bytes) -> None:
         """Take a line of standard error."""
-        if b"DEBUG|" in line[:12] and b" ignoring " not in line:
-            return
-        skip = read_skip(line)
-        if skip is not None:
-            self.skips.append(skip)
-        elif b"DEBUG|" not in line[:12] and len(self.complaints) < _MOST_COMPLAINTS:
+        path = read_failure(line)
+        if path is not None:
+            self.unreadable.append(path)
+        elif len(self.complaints) < _MOST_COMPLAINTS:
             self.complaints.append(line)
 
     def check(self, status: int) -> None:
         """Raise `SearchError` for a failure. Status 2 is also that of a run that could not read one file."""
-        if status not in (0, 1) and not (status == 2 and any(skip.reason for skip in self.skips)):
+        if status not in (0, 1) and not (status == 2 and self.unreadable):
             complaint = b"\n".join(self.complaints).decode("utf-8", "replace") or "it said nothing."
             raise SearchError(f"rg ended with status {status}: {complaint}")
 
@@ -90,24 +88,24 @@ async def drive(run: Run, arguments: Sequence[str], sink: Sink) -> Said:
 
 
 class MatchSink:
-    """Takes matches or counts until there are more results than `limit`."""
+    """Takes matches until there are more results than `limit`: lines, or files in the modes that give no lines."""
 
     end = b"\n"
 
     def __init__(self, query: Query, *, limit: int) -> None:
         self.binary: list[str] = []
-        self._in_lines = query.output_mode == "content"
         self._limit = limit
+        self._in_lines = query.output_mode == "content"
         self._counted = 0
         self._files: list[FileMatches] = []
-        self._reader = MatchReader(binary=self.binary.append)
+        self._reader = MatchReader(binary=self.binary.append, keep_lines=self._in_lines)
 
     def take(self, line: bytes) -> bool:
-        """Take a line of `-n` or of `-c`."""
-        done, is_result = self._reader.take(line) if self._in_lines else (read_count(line), True)
-        self._counted += is_result
+        """Take a line of output."""
+        done, is_match = self._reader.take(line)
         if done is not None:
             self._files.append(done)
+        self._counted += is_match if self._in_lines else done is not None
         return self._counted > self._limit
 
     def files(self) -> list[FileMatches]:

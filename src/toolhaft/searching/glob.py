@@ -14,6 +14,7 @@ from .errors import GlobError
 from .wildmatch import translate
 
 _MOST_ALTERNATIVES = 1_000
+_TO_BRACE = re.compile(r"(?:\\.|\[[!^]?\]?[^\]]*\]|[^\\{\[]|\[(?![^\]]*\]))*\{", re.DOTALL)
 _ROUGH = re.compile(r"\[[^\]]*\]?|\\.?|[^\w.\- ]|[^\x00-\x7f]")
 Sort = Literal["path", "modified", "size"]
 
@@ -132,7 +133,7 @@ def _braces(text: str) -> Iterator[str]:
     pending, made = [text], 0
     while pending:
         one = pending.pop()
-        opening = re.match(r"(?:\\.|\[[!^]?\]?[^\]]*\]|[^\\{}])*\{", one, re.DOTALL)
+        opening = _TO_BRACE.match(one)
         if opening is None:
             made += 1
             yield one

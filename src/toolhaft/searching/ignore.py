@@ -11,7 +11,7 @@ costs 4, for an ignore file of 40 lines.
 
 import os
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,9 +20,10 @@ from .wildmatch import is_literal, translate
 _BOM = b"\xef\xbb\xbf"
 _GIT_KINDS = (".gitignore", ".git/info/exclude")
 # Lines that git and ripgrep read alike; they differ in classes, in blanks at an end and in what follows a backslash.
-_PLAIN = re.compile(rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| (?=[^\s]))*\r?(?:\n|$))*")
+_PLAIN = re.compile(rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| )*\r?(?:\n|$))*")
 _LONG_STARS = re.compile(rb"[^/!\n]\*\*|\*\*[^/\r\n]")
 IGNORE_FILES = (".rgignore", ".ignore", *_GIT_KINDS)  # the ones that outrank the others come first
+_MARKS = (".rgignore", ".ignore", ".gitignore", ".git")
 
 Read = Callable[[str], bytes | None]
 
@@ -54,6 +55,8 @@ class IgnoreRules:
         folder = "" if folder == "." else folder
         prefix = f"{folder}/" if folder else ""
         inherited = parent.chains if parent else ((),) * len(IGNORE_FILES)
+        if parent is not None and names is not None and not any(name in names for name in _MARKS):
+            return cls(_as_bytes(prefix), parent.chains)
         is_repository = _is_repository(prefix, read, names)
         chains: list[tuple[_IgnoreFile, ...]] = []
         for kind, above in zip(IGNORE_FILES, inherited, strict=True):
@@ -67,6 +70,16 @@ class IgnoreRules:
     def is_plain(self) -> bool:
         """Whether the rules hold only what every reader of ignore files understands alike."""
         return all(file.is_plain for chain in self.chains for file in chain)
+
+    def suspects(self, names: Collection[str]) -> set[str]:
+        """Give the names of files among which are all that `is_ignored` could be true of: a first look at a folder."""
+        found = {name for name in names if not name.isascii()}  # compared byte by byte, which takes more than a look
+        for chain in self.chains:
+            for file in chain:
+                found.update(file.suspect_names.intersection(names))
+                if file.suspects is not None:
+                    found.update(filter(file.suspects, names))
+        return found
 
     def is_ignored(self, name: str, *, is_dir: bool) -> bool:
         """Tell whether the entry `name` of this folder is left out. A link is a file, wherever it leads."""
@@ -96,6 +109,8 @@ class _IgnoreFile:
     """
 
     is_plain: bool
+    suspect_names: frozenset[str]  # what a file's name is, or matches, if any rule is about it
+    suspects: Callable[[str], object] | None
     depth: int  # how many characters of a path from the root lead to this file's folder
     files: "_Table"
     folders: "_Table"
@@ -133,8 +148,17 @@ def _is_repository(prefix: str, read: Read, names: Container[str] | None) -> boo
 
 def _parse(prefix: str, content: bytes) -> _IgnoreFile:
     rules = [rule for line in content.removeprefix(_BOM).split(b"\n") if (rule := _parse_line(line))]
-    for_files = _table([None if rule.dir_only else rule for rule in rules])
-    return _IgnoreFile(_is_plain(content), len(_as_bytes(prefix)), for_files, _table(rules))
+    for_files = [rule for rule in rules if not rule.dir_only]
+    names = {rule.pattern.rpartition("/")[2] for rule in for_files}
+    wild = [source for name in names if not is_literal(name) and (source := translate(name)) is not None]
+    return _IgnoreFile(
+        is_plain=_is_plain(content),
+        suspect_names=frozenset(filter(is_literal, names)),
+        suspects=re.compile("|".join(f"(?:{source})" for source in wild), re.DOTALL).fullmatch if wild else None,
+        depth=len(_as_bytes(prefix)),
+        files=_table([None if rule.dir_only else rule for rule in rules]),
+        folders=_table(rules),
+    )
 
 
 def _is_plain(content: bytes) -> bool:

@@ -12,7 +12,11 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 # Enough to say "50 of 504" truly; above it a total would cost a walk of the whole tree, and a report says "at least".
 COUNT_LIMIT = 5_000
 # ripgrep leaves the column out where a match is empty at the end of a file, so the marks must not look like text.
-_LINES = ("-n", "--column", "--field-match-separator=\x01", "--field-context-separator=\x02")
+# A binary file is searched to its end, so that one without a match need not be mentioned.
+_LINES = (
+    *("-n", "--column", "--field-match-separator=\x01", "--field-context-separator=\x02"),
+    *("--crlf", "--no-context-separator", "--binary"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +24,9 @@ class Scope:
     """Which files a walk sees.
 
     `path` is a folder or a file relative to the root, links and all, as the workspace shows it; "." is the root. A file
-    named by it is seen whatever the ignore files say. `sensitive` names files in the terms of the workspace's list;
-    it only tells ripgrep what not to read, `Tree.withheld` decides.
+    named by it is seen whatever the ignore files say. `max_file_bytes` bounds what the Python engine reads of one file;
+    ripgrep needs no bound. `sensitive` are patterns of file names as `Tree.withheld` knows them: what none of them
+    meets is not asked about, nor given to ripgrep.
     """
 
     path: str = "."
@@ -72,11 +77,10 @@ def search_arguments(
 
     Nothing the model wrote can become an option: the pattern follows `-e`, every target begins with `./`.
     """
-    content = query.output_mode == "content"
     return [
         *_walk_arguments(query.scope, ignore_files=ignore_files),
-        *((*_LINES, "-C", str(query.context_lines)) if content else ("-c",)),
-        *("--crlf", "--no-context-separator", "--max-filesize", str(query.scope.max_file_bytes)),
+        *_LINES,
+        *("-C", str(query.context_lines if query.output_mode == "content" else 0)),
         *(("--sort", "path") if in_order else ()),
         "-s" if query.case_sensitive else "-i",
         *(() if query.use_regex else ("-F",)),
@@ -95,14 +99,11 @@ def _target(path: str) -> str:
 
 
 def _walk_arguments(scope: Scope, *, ignore_files: Sequence[str]) -> list[str]:
-    """Say which files: no user's configuration, nothing above the root, no output made for a terminal.
-
-    `--debug` makes ripgrep say on standard error what it leaves out; it costs no measurable time.
-    """
+    """Say which files: no user's configuration, nothing above the root, no output made for a terminal."""
     see_hidden = scope.include_hidden or (scope.files is not None and scope.files.names_hidden)
     rough = scope.files.rough_names() if scope.files else None
     return [
-        *("--no-config", "--debug", "--null", "--with-filename", "--color", "never"),
+        *("--no-config", "--null", "--with-filename", "--color", "never"),
         *("--no-require-git", "--no-ignore-parent", "--no-ignore-global", "--no-ignore-messages"),
         *(("--no-ignore",) if scope.include_ignored else ()),
         *(f"--ignore-file={name}" for name in ignore_files),

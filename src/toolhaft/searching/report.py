@@ -14,7 +14,7 @@ _WORDS = {
     Reason.IGNORED: "ignored (include_ignored=True searches them)",
     Reason.HIDDEN: "hidden (include_hidden=True searches them)",
     Reason.SENSITIVE: "sensitive",
-    Reason.BINARY: "binary",
+    Reason.BINARY: "binary that match",
     Reason.TOO_LARGE: "too large",
     Reason.UNREADABLE: "unreadable",
     Reason.LINKED_OUT: "links that are broken, circular or lead outside",

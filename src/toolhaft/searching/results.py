@@ -12,7 +12,7 @@ _BEFORE_BYTES = 120
 
 
 class Reason(StrEnum):
-    """Why something was not searched."""
+    """Why something was not searched. A binary file is searched, but what matches in it is not shown."""
 
     IGNORED = "ignored"
     HIDDEN = "hidden"

@@ -3,17 +3,19 @@
 ripgrep is fast because it walks in parallel, and then its results come in no order. So it runs unordered and is
 collected up to `count_limit`; a search that stays below is sorted here. One that does not is ended, and an ordered,
 single-threaded run gives the first results by path, which come early. Beside the first run goes the survey: one
-thread that walks the folders alone, for links, hidden names and devices, of which ripgrep says nothing.
+thread that walks the folders and judges names, since ripgrep is silent about all that it leaves out. (`--debug` makes
+it speak, but costs it a tenth of a millisecond for each ignored file.)
 
-Where ripgrep reads an ignore file otherwise than git does, it is corrected: what it should not have searched is
-dropped, and what it should have searched is searched after all, with the links that are to be followed.
+ripgrep does not follow links and reads a few ignore patterns otherwise than git does. What it found and the survey does
+not see is dropped; the files under such patterns and the links that are to be followed are searched after it.
 """
 
 import asyncio
 import errno
 import os
+import re
 import threading
-from collections.abc import Iterable
+from dataclasses import replace
 
 from .dialect import Pattern
 from .drive import MatchSink, NameSink, Run, Said, drive
@@ -25,6 +27,7 @@ from .scan import scan, search_file
 from .tree import Kind, Tree
 from .walk import Walk
 
+_SPEAKS_OF_PATHS = re.compile(rb"^[^#\n].*/[^\s]|^/", re.MULTILINE)
 _MOST_TARGETS = 500  # of one command line
 
 
@@ -51,8 +54,10 @@ async def list_files(scope: Scope, tree: Tree, run: Run) -> tuple[list[str], tup
     kind, above = await asyncio.to_thread(_prepare, tree, scope)
     if kind != "folder":
         return [scope.path], ()
+    if scope.files is not None and scope.files.is_specific:
+        scope = replace(scope, sensitive=())  # a name that is asked for is listed
     stop = threading.Event()
-    walk = Walk(tree, scope, names_only=True, stop=stop.is_set)
+    walk = Walk(tree, scope, survey=True, names_only=True, stop=stop.is_set)
     names: set[str] = set()
     targets, survey = [scope.path], asyncio.create_task(asyncio.to_thread(_survey, walk))
     try:
@@ -60,15 +65,15 @@ async def list_files(scope: Scope, tree: Tree, run: Run) -> tuple[list[str], tup
             sink = NameSink()
             arguments = list_arguments(scope, targets[:_MOST_TARGETS], ignore_files=above)
             said = await drive(run, arguments, sink)
-            if not names:
-                names.update(await survey)
-                targets += walk.links
-            seen, wrong = await asyncio.to_thread(_judged_names, walk, sink.names, said)
-            names |= seen
-            targets = targets[_MOST_TARGETS:] + wrong
+            if targets[0] == scope.path:
+                single = await survey
+                names.update(single)
+                targets += [link for link in walk.links if link not in single]
+            names.update(await asyncio.to_thread(_judged_names, walk, sink.names, said))
+            targets = targets[_MOST_TARGETS:]
     finally:
         stop.set()
-    return list(names), walk.ledger.entries()
+    return list(names), walk.judge.ledger.entries()
 
 
 class _Search:
@@ -88,114 +93,99 @@ class _Search:
         kind, self._above = await asyncio.to_thread(_prepare, self._tree, self._query.scope)
         if kind != "folder":
             return await asyncio.to_thread(scan, self._query, self._tree, stop=self._stop.is_set)
-        walk = Walk(self._tree, self._query.scope, stop=self._stop.is_set)
+        walk = Walk(self._tree, self._query.scope, survey=True, stop=self._stop.is_set)
         survey = asyncio.create_task(asyncio.to_thread(_survey, walk))
         said = await self._drive([self._query.scope.path], self._sink)
         if said.was_ended:
             self._stop.set()
             await survey
             return await self._first_by_path()
-        await self._absorb(walk, self._sink, said, linked=await survey)
-        return self._tally.found(walk.ledger)
+        await self._absorb(walk, self._sink, said, single=await survey)
+        return self._tally.found(walk.judge.ledger)
 
     def answer_out_of_time(self) -> Found:
         """Give what the first run had found, judged by a walk of its own: the other's thread may still be at work."""
-        walk = Walk(self._tree, self._query.scope)
-        walk.ledger.note(Reason.OUT_OF_TIME, self._query.scope.path)
+        walk = Walk(self._tree, self._query.scope, survey=True)
+        walk.judge.ledger.note(Reason.OUT_OF_TIME, self._query.scope.path)
         self._add(walk, self._sink)
-        return self._tally.found(walk.ledger)
+        return self._tally.found(walk.judge.ledger)
 
     async def _first_by_path(self) -> Found:
         counted = await asyncio.to_thread(self._counted)
         limit = self._query.max_results
         while True:
-            walk = Walk(self._tree, self._query.scope)
+            walk = Walk(self._tree, self._query.scope, survey=True)
             sink = MatchSink(self._query, limit=limit)
             said = await self._drive([self._query.scope.path], sink, in_order=True)
             last = max((file.path for file in sink.files()), key=path_key) if said.was_ended else None
-            linked = await asyncio.to_thread(_survey, walk, last)
-            await self._absorb(walk, sink, said, linked=linked, until=last)
+            single = await asyncio.to_thread(_survey, walk, last)
+            await self._absorb(walk, sink, said, single=single)
             if not said.was_ended or self._tally.shown >= self._query.max_results:
-                return self._tally.found(walk.ledger, at_least=counted)
+                return self._tally.found(walk.judge.ledger, at_least=counted)
             limit *= 4  # our rules dropped some of what ripgrep found
 
     def _counted(self) -> tuple[int, int]:
         tally = Tally(self._query)
-        walk = Walk(self._tree, self._query.scope)
+        walk = Walk(self._tree, self._query.scope, survey=True)
         files = {file.path: file for file in self._sink.files()}
-        for path in walk.seen(files):
+        for path in walk.judge.seen(files):
             tally.add(files[path])
         return tally.counted
 
-    async def _absorb(
-        self, walk: Walk, sink: MatchSink, said: Said, *, linked: list[str], until: str | None = None
-    ) -> None:
-        """Take what a run found, and search what it should have searched."""
-        await asyncio.to_thread(self._search_files, walk, linked)
-        targets = await asyncio.to_thread(self._settle, walk, sink, said, until)
-        targets += [link for link in walk.links if link not in linked]
+    async def _absorb(self, walk: Walk, sink: MatchSink, said: Said, *, single: list[str]) -> None:
+        """Take what a run found, and search what the survey found that it had to leave out."""
+        await asyncio.to_thread(self._settle, walk, sink, said, single)
+        targets = [link for link in walk.links if link not in single]
         while targets and not self._tally.is_full:
             more = MatchSink(self._query, limit=self._query.count_limit)
             said = await self._drive(targets[:_MOST_TARGETS], more)
-            targets = targets[_MOST_TARGETS:] + await asyncio.to_thread(self._settle, walk, more, said, until)
+            await asyncio.to_thread(self._settle, walk, more, said, [])
+            targets = targets[_MOST_TARGETS:]
 
-    def _settle(self, walk: Walk, sink: MatchSink, said: Said, until: str | None) -> list[str]:
-        folders, files = wrongly_skipped(walk, said, until=until)
+    def _settle(self, walk: Walk, sink: MatchSink, said: Said, single: list[str]) -> None:
+        walk.note_unreadable(said.unreadable)
         self._add(walk, sink)
-        self._search_files(walk, files)
-        return folders
-
-    def _add(self, walk: Walk, sink: MatchSink) -> None:
-        for path in walk.seen(sink.binary):
-            walk.ledger.note(Reason.BINARY, path)
-        found = {file.path: file for file in sink.files()}
-        for path in walk.seen(found):
-            self._tally.add(found[path])
-
-    def _search_files(self, walk: Walk, paths: Iterable[str]) -> None:
-        """Search single files here: a link could lead elsewhere by the time that another process opens it."""
-        for path in paths:
-            one = search_file(path, self._query, self._pattern, self._tree, walk.ledger, stop=self._stop.is_set)
+        for path in single:  # here, since a link could lead elsewhere by the time that another process opens it
+            one = search_file(path, self._query, self._pattern, self._tree, walk.judge.ledger, stop=self._stop.is_set)
             if one is not None:
                 self._tally.add(one)
+
+    def _add(self, walk: Walk, sink: MatchSink) -> None:
+        for path in walk.judge.seen(sink.binary):
+            walk.judge.ledger.note(Reason.BINARY, path)
+        found = {file.path: file for file in sink.files()}
+        for path in walk.judge.seen(found):
+            self._tally.add(found[path])
 
     async def _drive(self, targets: list[str], sink: MatchSink, *, in_order: bool = False) -> Said:
         arguments = search_arguments(self._query, targets, in_order=in_order, ignore_files=self._above)
         return await drive(self._run, arguments, sink)
 
 
-def wrongly_skipped(walk: Walk, said: Said, *, until: str | None = None) -> tuple[list[str], list[str]]:
-    """Give the folders and files that ripgrep left out and our rules do not; what they do leave out is noted."""
-    folders: list[str] = []
-    files: list[str] = []
-    end = path_key(until) if until is not None else None
-    for skip in said.skips:
-        if skip.path in walk.aliases or (end is not None and path_key(skip.path) > end):
-            continue
-        if skip.path in walk.folders:
-            if skip.reason is None and walk.folders[skip.path]:
-                folders.append(skip.path)
-        elif walk.notes(skip.path, skip.reason):
-            files.append(skip.path)
-    return folders, files
-
-
-def _judged_names(walk: Walk, names: list[str], said: Said) -> tuple[set[str], list[str]]:
-    folders, files = wrongly_skipped(walk, said)
-    return {*walk.seen(names), *files}, folders
+def _judged_names(walk: Walk, names: list[str], said: Said) -> list[str]:
+    walk.note_unreadable(said.unreadable)
+    return list(walk.judge.seen(names))
 
 
 def _survey(walk: Walk, until: str | None = None) -> list[str]:
-    return list(walk.files(survey=True, until=until))
+    return list(walk.files(until=until))
 
 
 def _prepare(tree: Tree, scope: Scope) -> tuple[Kind, list[str]]:
-    """Tell what the start is, and name the ignore files of the folders above it, which ripgrep would not read."""
+    """Tell what the start is, and name the ignore files above it that ripgrep can be given.
+
+    ripgrep reads a file that it is given as if it stood at the root, so those of other folders must not speak of paths.
+    """
     found = tree.resolve(scope.path)
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), scope.path)
-    above = [""] if scope.path != "." else []
-    for name in scope.path.split("/")[:-1]:
+    above = [""] if scope.path != "." and not scope.include_ignored else []
+    for name in scope.path.split("/")[:-1] if above else ():
         above.append(f"{above[-1]}{name}/")
-    kinds = () if scope.include_ignored else reversed(IGNORE_FILES)  # a later file outranks an earlier one
-    return found[1], [folder + kind for kind in kinds for folder in above if tree.read(folder + kind) is not None]
+    given: list[str] = []
+    for kind in reversed(IGNORE_FILES):  # a later file outranks an earlier one
+        for folder in above:
+            content = tree.read(folder + kind)
+            if content is not None and not (folder and _SPEAKS_OF_PATHS.search(content)):
+                given.append(folder + kind)
+    return found[1], given

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from .content import hits, load, shown
 from .dialect import Pattern
-from .query import Query
-from .results import FileMatches, Found, Ledger, Reason, Tally
+from .query import Query, Scope
+from .results import FileMatches, Found, Ledger, Reason, Tally, Unsearched
 from .tree import Tree
 from .walk import Walk
 
@@ -27,16 +27,24 @@ def scan(
     tally = Tally(query)
     for path in walk.files():
         if stop():
-            walk.ledger.note(Reason.OUT_OF_TIME, path)
+            walk.judge.ledger.note(Reason.OUT_OF_TIME, path)
             break
-        one = search_file(path, query, pattern, tree, walk.ledger, stop=stop)
+        one = search_file(path, query, pattern, tree, walk.judge.ledger, stop=stop)
         if one is None:
             continue
         tally.add(one)
         found(one)
         if tally.is_full:
             break
-    return tally.found(walk.ledger)
+    return tally.found(walk.judge.ledger)
+
+
+def scan_names(
+    scope: Scope, tree: Tree, *, stop: Callable[[], bool] = lambda: False
+) -> tuple[list[str], tuple[Unsearched, ...]]:
+    """Give the names of the files of a scope, by path, and what was left out: `list_files` without ripgrep."""
+    walk = Walk(tree, scope, names_only=True, stop=stop)
+    return list(walk.files()), walk.judge.ledger.entries()
 
 
 def search_file(
@@ -49,13 +57,18 @@ def search_file(
     except OSError:
         ledger.note(Reason.UNREADABLE, path)
         return None
-    if isinstance(data, Reason):
-        ledger.note(data, path)
+    if data is None:
+        ledger.note(Reason.TOO_LARGE, path)
         return None
+    is_binary = b"\0" in data
+    if is_binary:
+        data = data.replace(b"\0", b"\n")  # as ripgrep does: a NUL ends a piece of text
     matching = list(hits(data, pattern, stop=stop))
     if stop():
         ledger.note(Reason.OUT_OF_TIME, path)
-    if not matching:
+    if is_binary and matching:
+        ledger.note(Reason.BINARY, path)
+    if is_binary or not matching:
         return None
     lines = shown(data, matching[: query.count_limit], query) if query.output_mode == "content" else ()
     return FileMatches(path, len(matching), lines)

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 _MOST_RULES = 4 * 1024 * 1024  # bytes of one ignore file
 Kind = Literal["file", "folder", "link", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A name in a folder and what it is, not what it leads to."""
 
     name: str
