@@ -258,3 +258,24 @@ async def test_a_file_that_goes_while_it_is_searched_is_unreadable(tmp_path: Pat
     found = scan(Query(pattern="x"), type(tree)(scan=tree.scan, open=gone, resolve=tree.resolve))
 
     assert [(entry.reason, entry.count) for entry in found.unsearched] == [(Reason.UNREADABLE, 2)]
+
+
+async def test_what_ripgrep_says_of_files_is_taken_to_the_end(tmp_path: Path) -> None:
+    tree = tree_of(build(tmp_path, {"a": "", "b": "", "c": "", "d": "", ".h": ""}))
+
+    async def said(arguments: Sequence[str]) -> AsyncGenerator[Chunk | Exit, None]:
+        yield Chunk(b"rg: ./b: Permission denied (os error 13)\nrg: ./.h: Permission", is_error=True)
+        yield Chunk(b"./a\x001\x011\x01x\n./a: WARNING: stopped searching binary file after match (found NUL)\nodd\n")
+        yield Chunk(b'./d: binary file matches (found "\\0" byte around offset 3)\n')
+        yield Chunk(b" denied (os error 13)", is_error=True)
+        yield Chunk(b"./c\x001\x01x")
+        yield Exit(2)
+
+    found = await search(Query(pattern="x"), tree, said)
+
+    assert [(file.path, file.lines[0].text) for file in found.files] == [("c", "x")]
+    assert [(entry.reason, entry.count, entry.example) for entry in found.unsearched] == [
+        (Reason.HIDDEN, 1, ".h"),
+        (Reason.BINARY, 2, "a"),
+        (Reason.UNREADABLE, 1, "b"),
+    ]

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Reason
 from toolhaft.searching.ripgrep import list_files, search
 from toolhaft.searching.scan import scan, scan_names
+from toolhaft.searching.tree import Entry, Tree
 
 
 def by_both(root: Path, query: Query, *, withheld: tuple[str, ...] = ()) -> Found:
@@ -262,3 +263,50 @@ async def test_names_are_listed_with_links_and_hidden_names_where_the_pattern_na
         Reason.IGNORED: 1, Reason.HIDDEN: 3, Reason.SENSITIVE: 3, Reason.LINKED_OUT: 1,
     }  # fmt: skip
     assert one == ["a.env"]
+
+
+def test_a_link_above_the_start_and_links_left_out_by_name_are_counted(tmp_path: Path) -> None:
+    files = {
+        "src/up": "->..",
+        "src/in/me": "->../../src/in",
+        "src/.l": "->../a",
+        "src/in/x": "->../../key",
+        "key": "needle",
+    }
+    build(tmp_path, {**files, "a": "needle", "src/in/b": "needle"})
+
+    assert needle(tmp_path, Scope(path="src/in"), withheld=("key",)) == (
+        ["src/in/b"],
+        {Reason.SENSITIVE: (1, "src/in/x")},
+    )
+    assert needle(tmp_path, Scope(path="src"), withheld=("key",)) == (
+        ["src/in/b"],
+        {Reason.HIDDEN: (1, "src/.l"), Reason.SENSITIVE: (1, "src/in/x"), Reason.LINKED_OUT: (1, "src/up/")},
+    )
+
+
+def test_a_folder_that_cannot_be_listed_is_counted(tmp_path: Path) -> None:
+    tree = tree_of(build(tmp_path, {"a": "needle", "d/b": "needle"}))
+
+    def listed(path: str) -> Iterable[Entry]:
+        if path == "d":
+            raise PermissionError(path)
+        return tree.scan(path)
+
+    found = scan(Query(pattern="needle"), Tree(scan=listed, open=tree.open, resolve=tree.resolve))
+
+    assert [file.path for file in found.files] == ["a"]
+    assert [(entry.reason, entry.example) for entry in found.unsearched] == [(Reason.UNREADABLE, "d/")]
+
+
+def test_two_links_to_one_place_are_followed_once_and_only_where_the_pattern_is_about_them(tmp_path: Path) -> None:
+    files = {
+        "s/a.py": "->../lib/x",
+        "s/b.py": "->../lib/x",
+        "s/c.js": "->../lib/x",
+        "s/d1": "->../lib",
+        "s/d2": "->../lib",
+    }
+    build(tmp_path, {**files, "lib/x": "needle", "lib/y.py": "needle"})
+
+    assert needle(tmp_path, Scope(path="s", files=compile_glob("*.py"))) == (["s/a.py", "s/d1/y.py"], {})

@@ -111,7 +111,9 @@ class MatchSink:
     def files(self) -> list[FileMatches]:
         """Give the files whose results were taken."""
         last = self._reader.finish()
-        return [*self._files, last] if last else list(self._files)
+        if last is not None:
+            self._files.append(last)
+        return list(self._files)
 
 
 class NameSink:

@@ -114,6 +114,7 @@ class _Search:
         counted = await asyncio.to_thread(self._counted)
         limit = self._query.max_results
         while True:
+            self._tally = Tally(self._query)
             walk = Walk(self._tree, self._query.scope, survey=True)
             sink = MatchSink(self._query, limit=limit)
             said = await self._drive([self._query.scope.path], sink, in_order=True)
