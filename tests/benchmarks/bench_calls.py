@@ -4,13 +4,15 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.benchmarks.measure import Figure, ratio
-from toolhaft import Toolkit, base_tool, use_workspace
+from toolhaft import GovernedToolset, Toolkit, base_tool, use_workspace
 from toolhaft.tools import read_file
 
 FILES = 100
@@ -45,32 +47,46 @@ async def figures() -> AsyncIterator[Figure]:
                 goal=2,
                 rounds=400,
             )
-        yield await ratio(
-            "100 parallel read_file by an agent / raw threads",
-            lambda: _agent_reads(root),
-            lambda: _thread_reads(root),
-            goal=7,
-            rounds=25,
-        )
+        doors = {
+            "a plain function, the floor": Agent(_reads("plain"), tools=[_plain(root)]),
+            "the same, and one empty capability": Agent(_reads("plain"), tools=[_plain(root)], capabilities=[Idle()]),
+            "read_file by the toolset": Agent(
+                _reads("read_file"), toolsets=[GovernedToolset([read_file], workspace=root)]
+            ),
+            "read_file by the Toolkit": Agent(_reads("read_file"), capabilities=[Toolkit(root, tools=["read_file"])]),
+        }
+        for door, agent in doors.items():
+            yield await ratio(
+                f"100 parallel calls / raw threads: {door}",
+                lambda agent=agent: agent.run("read"),
+                lambda: _thread_reads(root),
+                goal=7,
+                rounds=25,
+            )
+
+
+class Idle(AbstractCapability[Any]):
+    """A capability that does nothing: what pydantic-ai itself takes for having one."""
 
 
 async def _thread_reads(root: Path) -> None:
     await asyncio.gather(*(asyncio.to_thread((root / f"{number}.txt").read_bytes) for number in range(FILES)))
 
 
-async def _agent_reads(root: Path) -> None:
+def _plain(root: Path):
+    async def plain(filepath: str) -> str:
+        """Read a file."""
+        return await asyncio.to_thread((root / filepath).read_text)
+
+    return plain
+
+
+def _reads(tool: str) -> FunctionModel:
+    """A model that reads every file in one response, and then is done."""
+
     def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 1:
             return ModelResponse(parts=[TextPart("done")])
-        return ModelResponse(parts=[ToolCallPart("read_file", {"filepath": f"{n}.txt"}) for n in range(FILES)])
+        return ModelResponse(parts=[ToolCallPart(tool, {"filepath": f"{n}.txt"}) for n in range(FILES)])
 
-    await _agent(root, respond).run("read")
-
-
-_agents: dict[Path, Agent] = {}
-
-
-def _agent(root: Path, respond) -> Agent:
-    if root not in _agents:
-        _agents[root] = Agent(FunctionModel(respond), capabilities=[Toolkit(root, tools=["read_file"])])
-    return _agents[root]
+    return FunctionModel(respond)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from tests.benchmarks.measure import Figure, ratio
 
-ALL = "import pydantic_ai, toolhaft; from toolhaft import Toolkit; Toolkit('.')"
+ALL = "import pydantic_ai; from toolhaft import Toolkit; from toolhaft.tools import *"
 
 
 async def figures() -> AsyncIterator[Figure]:

@@ -18,6 +18,7 @@ from pydantic_ai.workspaces import WorkspaceBackend
 
 from toolhaft.spec import ToolText, tool_spec
 from toolhaft.workspace import use_workspace
+from toolhaft.workspace.current import tool_workspace
 
 
 class GovernedToolset(FunctionToolset[Any]):
@@ -39,7 +40,7 @@ class GovernedToolset(FunctionToolset[Any]):
         id: str | None = "toolhaft",
     ) -> None:
         super().__init__([tool_spec(tool).pydantic_tool() for tool in tools], id=id)
-        self._workspace = workspace
+        self._place = None if workspace is None else tool_workspace(workspace)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -48,8 +49,8 @@ class GovernedToolset(FunctionToolset[Any]):
             return parted(await super().call_tool(name, tool_args, ctx, tool))
 
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
-        if self._workspace is not None:
-            return use_workspace(self._workspace)
+        if self._place is not None:
+            return use_workspace(self._place)
         return use_workspace(ctx.workspace) if ctx.workspace.attached else nullcontext()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from anyio import CapacityLimiter, to_thread
 from pydantic_ai.workspaces import Workspace, WorkspaceBackend
@@ -40,7 +40,8 @@ class ToolWorkspace(Workspace):
         super().__init__(backend)
         layers = [layer for layer in workspace_layers(self) if layer is not ToolWorkspace]
         below = self.backend
-        self._direct = below if isinstance(below, Files) and len(layers) == 1 else None
+        is_direct = len(layers) == 1 and (isinstance(below, LocalWorkspace) or isinstance(below, Files))
+        self._direct: Files | None = cast(Files, below) if is_direct else None
         # The backend's own where it keeps one, so that it outlives this view of the backend.
         self._index: LineIndex = getattr(self._direct, "line_index", None) or LineIndex()
 
@@ -116,7 +117,7 @@ def use_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> Generato
         print(await read_file("README.md"))
     ```
     """
-    place = _as_tool_workspace(target)
+    place = tool_workspace(target)
     token = _BOUND.set(place)
     try:
         yield place
@@ -124,12 +125,14 @@ def use_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> Generato
         _BOUND.reset(token)
 
 
-def _as_tool_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> ToolWorkspace:
+def tool_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> ToolWorkspace:
+    """Return `target`, a folder or any pydantic-ai workspace, as tools see it. Make it once where many calls use it."""
     if isinstance(target, ToolWorkspace):
         return target
     if isinstance(target, str | os.PathLike):
         return ToolWorkspace(LocalWorkspace(target))
-    if isinstance(target, WorkspaceBackend):  # pyright: ignore[reportUnnecessaryIsInstance]
+    # `Workspace` first: to ask whether something is a protocol's takes a hundred times as long.
+    if isinstance(target, Workspace | LocalWorkspace) or isinstance(target, WorkspaceBackend):  # pyright: ignore[reportUnnecessaryIsInstance]
         return ToolWorkspace(target)
     raise TypeError(f"{target!r} is no workspace. Pass a folder's path, a LocalWorkspace or a pydantic-ai workspace.")
 
