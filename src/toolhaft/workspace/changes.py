@@ -92,6 +92,7 @@ class Target(ABC):
     new: Digest | None = None
     data: bytes | None = None
     mode: int | None = None
+    permissions: int | None = None
     staged = False
     renamed_from: "Target | None" = None
     renamed_to: "Target | None" = None
@@ -163,18 +164,23 @@ class ChangeSet(ABC):
             self._content(target)  # what it replaces must be known, to notice a change and to take it back
         target.stage(data, mode=mode)
 
-    def delete(self, path: str) -> None:
-        """Stage the removal of a file, or of a link itself. A folder is an `IsADirectoryError`.
+    def delete(self, path: str) -> bytes | None:
+        """Stage the removal of a file, and return its content; of a link itself, and return None.
 
-        Raises `PermissionError` in a workspace that does not allow deleting.
+        A folder is an `IsADirectoryError`; in a workspace that does not allow deleting, a `PermissionError`.
         """
         self._check_delete(f"delete {path!r}")
         target = self._target(path, follow_last=False, to_write=False)
         if not target.will_exist:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        if not target.is_link and target.exists and target.old is None:
-            self._content(target)
+        content = None if target.is_link else target.data if target.staged else self._content(target)
         target.stage(None)
+        return content
+
+    def mode(self, path: str) -> int | None:
+        """Return the permission bits of a file as it was found; None where there is none, or nobody tells them."""
+        target = self._target(path)
+        return (target.renamed_from or target).permissions
 
     def rename(self, old: str, new: str) -> None:
         """Stage that a file's content, mode, owner and attributes go to a name that is free.

@@ -5,6 +5,7 @@ What a change does step by step is in `replace.py`.
 """
 
 import errno
+import fcntl
 import os
 import stat
 import time
@@ -33,7 +34,6 @@ WriteMode = Literal["create", "overwrite", "append"]
 
 # How long to wait for another writer of the same file before saying so, and how often to look.
 _LOCK_WAIT_SECONDS = 10.0
-_OUT_OF_ORDER_WAIT_SECONDS = 0.5
 _LOCK_LOOK_SECONDS = 0.001
 
 
@@ -87,33 +87,51 @@ def _irregular(path: str) -> OSError:
 class Locks:
     """The locks of one change. A file that has two names is locked once.
 
-    Files are locked in the order in which they are read. Two changes that each hold what the other wants would wait
-    for ever, and in every such circle somebody wants a file whose number is below one of those they hold: whoever does
-    waits only a moment.
+    Files are locked as they are read, in any order. Two changes that each hold what the other wants would wait for
+    ever, so nobody waits for a file while holding one with a higher number: those are let go and taken again. What
+    somebody changed in between, the compare-and-swap at the end sees.
     """
 
     def __init__(self) -> None:
-        self._mine: set[tuple[int, int]] = set()
+        self._mine: dict[tuple[int, int], int] = {}
 
     def take(self, fd: int, given: str) -> None:
         """Lock an open file, waiting for whoever holds it: `TimeoutError` where that takes too long."""
-        info = os.fstat(fd)
-        file = (info.st_dev, info.st_ino)
-        if file not in self._mine and not try_lock(fd):
-            self._wait(fd, given, in_order=all(file > other for other in self._mine))
-        self._mine.add(file)
+        file = _identity(fd)
+        if file in self._mine:
+            return
+        if not try_lock(fd):
+            later = sorted(other for other in self._mine if other > file)
+            for other in later:
+                fcntl.flock(self._mine[other], fcntl.LOCK_UN)
+            _wait_for_lock(fd, given)
+            for other in later:
+                _wait_for_lock(self._mine[other], given)
+        self._mine[file] = fd
 
-    def _wait(self, fd: int, given: str, *, in_order: bool) -> None:
-        wait = _LOCK_WAIT_SECONDS if in_order else _OUT_OF_ORDER_WAIT_SECONDS
-        deadline = time.monotonic() + wait
-        while not try_lock(fd):
-            if time.monotonic() > deadline:
-                raise TimeoutError(
-                    errno.ETIMEDOUT,
-                    f"another change or program held this file's lock for {wait:g} s; nothing was changed, try again",
-                    given,
-                )
-            time.sleep(_LOCK_LOOK_SECONDS)
+    def forget(self, fd: int) -> None:
+        """Take no more account of a file that is about to be closed."""
+        file = _identity(fd)
+        if self._mine.get(file) == fd:
+            del self._mine[file]
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    info = os.fstat(fd)
+    return info.st_dev, info.st_ino
+
+
+def _wait_for_lock(fd: int, given: str) -> None:
+    deadline = time.monotonic() + _LOCK_WAIT_SECONDS
+    while not try_lock(fd):
+        if time.monotonic() > deadline:
+            raise TimeoutError(
+                errno.ETIMEDOUT,
+                f"another change or program held this file's lock for {_LOCK_WAIT_SECONDS:g} s; nothing was changed, "
+                "try again",
+                given,
+            )
+        time.sleep(_LOCK_LOOK_SECONDS)
 
 
 @contextmanager
@@ -145,6 +163,7 @@ def _open_held(folder: int, name: str, *, given: str, access: int, locks: Locks 
         except BaseException:
             os.close(fd)
             raise
+        locks.forget(fd)
         os.close(fd)  # replaced while we waited: the lock is on a file that has no name any more
 
 

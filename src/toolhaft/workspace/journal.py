@@ -1,9 +1,9 @@
 """The journal: what change sets did to the files of one workspace, kept so that it can be taken back.
 
-A change set in the making has a folder `open/<id>` with its `record` (see `records.py`) and the old content of every
-file it changes, its before-images. Its writer holds an `flock` on the record for as long as it lives. When every file
-has its new content, renaming that folder to `<id>.<bytes>` is the one step that makes the change set done. So a folder
-in `open` whose record nobody holds was left by a writer that was killed: see `recovery.py`.
+A change set in the making has a record `open/<id>` (see `records.py`), and beside that folder the old content of every
+file it changes, its before-images `<id>-<number>`. Its writer holds an `flock` on the record for as long as it lives.
+When every file has its new content, renaming the record to `<id>.<bytes>` is the one step that makes the change set
+done. So a record in `open` that nobody holds was left by a writer that was killed: see `recovery.py`.
 
 A before-image is one more hard link to the old file where the journal lies on the same file system, which takes no
 time and brings back the very file, and else a copy. The old file has no other name once the new one took its place,
@@ -17,17 +17,16 @@ records of changes to a single file are not synced, so a power cut may take the 
 import os
 import re
 import secrets
-import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from .records import Entry, Intent, entries_line, intent_line, parse
-from .temporary import Temporary, close_quietly, is_name_of, try_lock, write_all
+from .temporary import Temporary, close_quietly, is_name_of, link_open_file, sync_path, try_lock, write_all
 
 _DONE = re.compile(r"(?P<id>[0-9a-f]{16})\.(?P<size>\d+)")
-_ID = re.compile(r"[0-9a-f]{16}")
+_IMAGE = re.compile(r"(?P<id>[0-9a-f]{16})-.*")
 _DAY_SECONDS = 86_400
 # This part of the bounds is made room for at once, so that they need not be looked at with every change.
 _ROOM_PART = 8
@@ -50,53 +49,53 @@ class UnknownChangeError(LookupError):
 
 
 class Draft:
-    """A change set in the making, in its own folder of the journal, with its record held."""
+    """A change set in the making, with its record held. `folder` is the journal's."""
 
-    def __init__(self, folder: str, *, dir_fd: int, record: int) -> None:
+    def __init__(self, folder: str, name: str, *, record: int) -> None:
         self.folder = folder
+        self.id = name
         self.size = 0
-        self._dir_fd = dir_fd
+        self.images: list[str] = []
         self._record = record
-        self._images = 0
 
     @property
-    def id(self) -> str:
-        """The name of the change set."""
-        return os.path.basename(self.folder)
+    def record(self) -> str:
+        """The path of the record while the change set is open."""
+        return f"{self.folder}/open/{self.id}"
 
     def intend(self, intent: Intent) -> None:
         """Write down what is going to be done, before anything is made in the tree."""
         write_all(self._record, intent_line(intent))
 
     def keep(self, fd: int) -> str:
-        """Keep the old file that `fd` has open; return the name of its image."""
-        name = f"before-{self._images}"
-        self._images += 1
-        try:
-            # The link in /proc leads to the file that is open, whatever its name means by now.
-            os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=self._dir_fd, follow_symlinks=True)
-        except OSError:
-            self._copy(fd, name)
+        """Keep the old file that `fd` has open; return the path of its image."""
+        image = f"{self.folder}/{self.id}-{len(self.images)}"
+        self.images.append(image)
         self.size += os.fstat(fd).st_size
-        return name
+        try:
+            link_open_file(fd, image)
+        except OSError:
+            _copy(fd, image)
+        return image
 
-    def settle(self, fd: int, name: str) -> None:
+    def settle(self, fd: int, image: str) -> None:
         """Make an image private once its file has been replaced; a file with other names is copied instead."""
         info = os.fstat(fd)
-        if not os.path.samestat(info, os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False)):
+        if not os.path.samestat(info, os.lstat(image)):
             return
         if info.st_nlink == 1:
             os.fchmod(fd, 0o600)
             return
-        self._copy(fd, f"{name}.copy")
-        os.rename(f"{name}.copy", name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        _copy(fd, f"{image}.copy")
+        os.rename(f"{image}.copy", image)
 
     def write_down(self, entries: list[Entry], *, synced: bool) -> None:
         """Write down every file before and after, so that the change set can be taken back from here on."""
         write_all(self._record, entries_line(entries))
         if synced:
-            for fd in (self._record, self._dir_fd):
-                os.fsync(fd)
+            os.fsync(self._record)
+            for folder in (self.folder, f"{self.folder}/open"):
+                sync_path(folder)
 
     def read(self) -> tuple[Intent | None, list[Entry]]:
         """Return what the record says, as far as it was written."""
@@ -105,15 +104,6 @@ class Draft:
     def close(self) -> None:
         """Let go of the record. An open change set is now one that the next opening takes back or finishes."""
         close_quietly(self._record)
-        close_quietly(self._dir_fd)
-
-    def _copy(self, fd: int, name: str) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        copy = Temporary(self._dir_fd, name, os.open(name, flags, 0o600, dir_fd=self._dir_fd))
-        try:
-            copy.copy(fd, os.fstat(fd).st_size)
-        finally:
-            close_quietly(copy.fd)
 
 
 class Journal:
@@ -137,111 +127,123 @@ class Journal:
         """Open a new change set."""
         while True:
             name = f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(3)[:5]}"
-            folder = os.path.join(self.folder, "open", name)
-            with suppress(FileNotFoundError):  # another process took it for a dead one before it was held
-                _make_folder(folder)
-                draft = _held(folder, create=True)
-                if draft is not None:
-                    return draft
+            draft = self._hold(name, os.O_CREAT | os.O_EXCL)
+            if draft is not None:  # else another process took it for a dead one before it was held
+                return draft
 
     def commit(self, draft: Draft) -> str | None:
         """Make a change set a done one; return its id, or None where it was too large to be kept."""
-        done = os.path.join(self.folder, f"{draft.id}.{draft.size}")
-        os.rename(draft.folder, done)
+        done = f"{self.folder}/{draft.id}.{draft.size}"
+        os.rename(draft.record, done)
         draft.close()
         kept = draft.size <= self.bounds.size_bytes
         self._sets_until_pruned -= 1
         self._bytes_until_pruned -= draft.size
-        if self._sets_until_pruned < 0 or self._bytes_until_pruned < 0:
-            self._prune()
         if not kept:
-            shutil.rmtree(done, ignore_errors=True)
+            _remove([*draft.images, done])
+        elif self._sets_until_pruned < 0 or self._bytes_until_pruned < 0:
+            self._prune()
         return draft.id if kept else None
 
     def discard(self, draft: Draft) -> None:
         """Forget a change set of which nothing is left in the tree."""
-        shutil.rmtree(draft.folder, ignore_errors=True)
+        images = draft.images or [f"{self.folder}/{name}" for name in os.listdir(self.folder) if _is_of(name, draft.id)]
+        _remove([*images, draft.record])
         draft.close()
 
     def left_open(self) -> list[Draft]:
         """Return the change sets that dead writers left, held; those of the living are waited for, not long."""
         deadline = time.monotonic() + _ADOPT_WAIT_SECONDS
         try:
-            names = sorted(os.listdir(os.path.join(self.folder, "open")))
+            names = sorted(os.listdir(f"{self.folder}/open"))
         except OSError:
             return []
-        adopted = (self._adopt(os.path.join(self.folder, "open", name), deadline) for name in names)
-        return [draft for draft in adopted if draft is not None]
+        return [draft for name in names if (draft := self._adopt(name, deadline)) is not None]
 
-    def find(self, change_id: str) -> tuple[str, list[Entry]]:
-        """Return the folder and the entries of a done change set, else raise `UnknownChangeError`."""
+    def find(self, change_id: str) -> tuple[Intent, list[Entry]]:
+        """Return what a done change set did, else raise `UnknownChangeError`."""
         try:
-            names = [name for name in os.listdir(self.folder) if _ID.fullmatch(change_id) and name[:16] == change_id]
-            folder = os.path.join(self.folder, names[0])
-            with open(os.path.join(folder, "record"), "rb") as record:
-                return folder, parse(record.read())[1]
-        except (OSError, IndexError) as error:
-            raise UnknownChangeError(
-                f"no change {change_id!r} is in the journal of this workspace: there was none, or it is older than the "
-                f"journal keeps ({self.bounds.change_sets} changes, {self.bounds.size_bytes // 1_000_000} MB, "
-                f"{self.bounds.age_days:g} days). Commands are not in it. Make the change back by hand."
-            ) from error
+            (name,) = [name for name in os.listdir(self.folder) if name.startswith(f"{change_id}.")]
+            with open(f"{self.folder}/{name}", "rb") as record:
+                intent, entries = parse(record.read())
+        except (OSError, ValueError) as error:
+            raise self.unknown(change_id) from error
+        if intent is None:
+            raise self.unknown(change_id)
+        return intent, entries
 
-    def _adopt(self, folder: str, deadline: float) -> Draft | None:
-        while os.path.isdir(folder):
-            with suppress(FileNotFoundError):
-                draft = _held(folder, create=False)
-                if draft is not None:
-                    return draft
-            with suppress(OSError):
-                os.rmdir(folder)  # its writer was killed before there was a record
-            if time.monotonic() > deadline:
+    def unknown(self, change_id: str) -> UnknownChangeError:
+        """Return the error for a change set that is not there, or not any more."""
+        return UnknownChangeError(
+            f"no change {change_id!r} is in the journal of this workspace: there was none, or it is older than the "
+            f"journal keeps ({self.bounds.change_sets} changes, {self.bounds.size_bytes // 1_000_000} MB, "
+            f"{self.bounds.age_days:g} days). Commands are not in it. Change the files back by hand."
+        )
+
+    def _adopt(self, name: str, deadline: float) -> Draft | None:
+        while True:
+            try:
+                draft = self._hold(name, 0)
+            except FileNotFoundError:
                 return None
+            if draft is not None or time.monotonic() > deadline:
+                return draft
             time.sleep(_ADOPT_LOOK_SECONDS)
+
+    def _hold(self, name: str, flags: int) -> Draft | None:
+        """Return an open change set whose record nobody else holds, None where somebody does or it was done."""
+        draft_record = _open_record(f"{self.folder}/open/{name}", flags)
+        if try_lock(draft_record) and is_name_of(draft_record, f"{self.folder}/open/{name}"):
+            return Draft(self.folder, name, record=draft_record)
+        os.close(draft_record)
         return None
 
     def _prune(self) -> None:
-        done = [match for name in os.listdir(self.folder) if (match := _DONE.fullmatch(name))]
+        names = os.listdir(self.folder)
         sets, size_bytes = self.bounds.change_sets, self.bounds.size_bytes
         self._sets_until_pruned, self._bytes_until_pruned = sets // _ROOM_PART, size_bytes // _ROOM_PART
         oldest_ms = (time.time() - self.bounds.age_days * _DAY_SECONDS) * 1000
+        dropped: dict[str, str] = {}
         total = 0
-        for count, match in enumerate(sorted(done, key=lambda match: match["id"], reverse=True), start=1):
-            total += int(match["size"])
+        done = sorted((name for name in names if _DONE.fullmatch(name)), reverse=True)
+        for count, name in enumerate(done, start=1):
+            change_id, size = name.split(".")
+            total += int(size)
             too_many = count > max(1, sets - self._sets_until_pruned)
             too_large = count > 1 and total > size_bytes - self._bytes_until_pruned
-            if too_many or too_large or int(match["id"][:11], 16) < oldest_ms:
-                shutil.rmtree(os.path.join(self.folder, match.string), ignore_errors=True)
+            if too_many or too_large or int(change_id[:11], 16) < oldest_ms:
+                dropped[change_id] = name
+        images = [name for name in names if (match := _IMAGE.fullmatch(name)) and match["id"] in dropped]
+        _remove(f"{self.folder}/{name}" for name in [*images, *dropped.values()])
 
 
-def _make_folder(folder: str) -> None:
+def _is_of(name: str, change_id: str) -> bool:
+    match = _IMAGE.fullmatch(name)
+    return match is not None and match["id"] == change_id
+
+
+def _remove(paths: Iterable[str]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _open_record(path: str, flags: int) -> int:
+    flags |= os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
     try:
-        os.mkdir(folder, 0o700)
+        return os.open(path, flags, 0o600)
     except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
         with suppress(FileExistsError):
-            os.mkdir(os.path.dirname(folder), 0o700)
-        os.mkdir(folder, 0o700)
+            os.mkdir(os.path.dirname(path), 0o700)
+        return os.open(path, flags, 0o600)
 
 
-def _held(folder: str, *, create: bool) -> Draft | None:
-    """Return an open change set whose record nobody else holds, None where somebody does or it is gone."""
-    dir_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _copy(fd: int, path: str) -> None:
+    copy = Temporary(-1, path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
-        made = os.O_CREAT | os.O_EXCL if create else 0
-        record = os.open("record", os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | made, 0o600, dir_fd=dir_fd)
-    except BaseException:
-        os.close(dir_fd)
-        raise
-    draft = Draft(folder, dir_fd=dir_fd, record=record)
-    # A change set that was done meanwhile took its record with it to another name.
-    if try_lock(record) and is_name_of(record, "record", folder=dir_fd) and _is_folder(dir_fd, folder):
-        return draft
-    draft.close()
-    return None
-
-
-def _is_folder(dir_fd: int, folder: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(dir_fd), os.lstat(folder))
-    except FileNotFoundError:
-        return False
+        copy.copy(fd, os.fstat(fd).st_size)
+        os.fsync(copy.fd)
+    finally:
+        copy.close()

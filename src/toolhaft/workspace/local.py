@@ -115,6 +115,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
             journal=Journal(lambda: find_journal_folder(self._root.real, inside=inside)),
             relative=self.relative,
             sweep=self._sweep,
+            unrepaired=[],
         )
 
     @property
@@ -156,9 +157,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         change = LocalChangeSet(self._ground, operation, preview=preview, expected_plan=expected_plan)
         try:
             yield change
-            change.apply()
-        except FileExistsError as error:
-            raise changed(str(error.filename)) from error
+            try:
+                change.apply()
+            except FileExistsError as error:
+                raise changed(str(error.filename)) from error
         finally:
             change.close()
 
@@ -286,7 +288,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
     def _recover(self) -> None:
         """Put in order what killed writers left, before anybody looks."""
         if not self.access.read_only:
-            self._unrepaired = recover(self._ground.journal, Root(self._root.real))
+            self._ground.unrepaired[:] = recover(self._ground.journal, Root(self._root.real))
 
     def _sweep(self, folder: int) -> None:
         """Remove what killed writers left in a folder, the first time this workspace writes there."""

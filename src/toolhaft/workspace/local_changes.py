@@ -4,15 +4,12 @@ The way of a block's end: new content goes to temporary files beside the old one
 journal; both are written down; then each new file takes its name by compare-and-swap; the journal is told that it is
 done. A failure anywhere takes back what was published (`recovery.take_back`), and so does, after a kill, the next
 opening of the workspace.
-
-Files are locked in the order in which a block reads them. Two blocks that hold what the other waits for would wait
-for ever, so a block that wants a file whose number comes before one it holds waits only shortly.
 """
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -42,7 +39,9 @@ _SYNC_THREADS = 16  # one commit of a file system's journal serves all who wait 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a change set needs to know of its workspace. `sweep` removes what dead writers left in a folder."""
+    """What a change set needs to know of its workspace. `sweep` removes what dead writers left in a folder;
+    `unrepaired` says which of their changes could not be taken back, for the notes.
+    """
 
     root: Root
     access: Access
@@ -50,6 +49,7 @@ class Ground:
     journal: Journal
     relative: Callable[[str], str]
     sweep: Callable[[int], None]
+    unrepaired: list[str]
 
 
 class LocalTarget(Target):
@@ -63,6 +63,7 @@ class LocalTarget(Target):
         self.is_link = link is not None
         self.info = held.info
         self.exists = self.is_link or self.info is not None
+        self.permissions = None if self.info is None else stat.S_IMODE(self.info.st_mode)
         self.compared = True
         self.copy_of: int | None = None
         self.like: int | None = None
@@ -190,6 +191,7 @@ class LocalChangeSet(ChangeSet):
         return fd
 
     def _carry_out(self, targets: list[LocalTarget], stack: ExitStack) -> Applied:
+        self._notes += self.ground.unrepaired
         draft = self._draft(targets)
         entries: list[Entry] = []
         try:
@@ -254,7 +256,7 @@ class LocalChangeSet(ChangeSet):
         return draft
 
     def _take_back(
-        self, draft: Draft | None, entries: list[Entry], targets: Iterable[LocalTarget], error: BaseException
+        self, draft: Draft | None, entries: list[Entry], targets: list[LocalTarget], error: BaseException
     ) -> None:
         for target in targets:
             if target.waiting is not None and not target.published:
@@ -262,12 +264,12 @@ class LocalChangeSet(ChangeSet):
         if draft is None:
             return
         try:
-            take_back(draft, entries, self.ground.root)
+            # What somebody else made the same as it was to be is not ours to take back.
+            published = [entry for entry, target in zip(entries, targets, strict=False) if target.published]
+            take_back(published, self.ground.root)
         except OSError as failure:
             draft.close()
-            error.add_note(
-                f"What was changed already could not be taken back ({failure}); the next opening tries again."
-            )
+            error.add_note(f"What was changed already could not be taken back ({failure}); the next opening will try.")
             return
         self.ground.journal.discard(draft)
 
@@ -333,6 +335,15 @@ def _flush(waiting: list[Temporary], given: list[str]) -> None:
 
 
 def _publish(target: LocalTarget) -> None:
+    target.published = True  # also where an interrupt comes right after it was done
+    try:
+        _take_place(target)
+    except OSError:
+        target.published = False
+        raise
+
+
+def _take_place(target: LocalTarget) -> None:
     folder, name = target.held.folder, target.place.name
     if target.link is not None:
         if _link_at(replace(target.place, folder=folder)) != target.link:
@@ -347,7 +358,6 @@ def _publish(target: LocalTarget) -> None:
         publish_new(target.waiting.name, name, folder=folder)
     else:
         publish(target.waiting, name, seen=target.seen if target.compared else None, given=target.given)
-    target.published = True
 
 
 def _twins(target: LocalTarget) -> str:

@@ -8,7 +8,7 @@ A record without a second line is about a change that did not begin.
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from .replace import Seen, Version
@@ -57,12 +57,17 @@ def is_in(state: FileState | None, name: str, *, folder: int) -> bool:
 
 def intent_line(intent: Intent) -> bytes:
     """Return the first line of a record."""
-    return _line(asdict(intent))
+    return _line({"operation": intent.operation, "paths": intent.paths, "new_folders": intent.new_folders})
 
 
 def entries_line(entries: list[Entry]) -> bytes:
     """Return the second line of a record."""
-    return _line([asdict(entry) for entry in entries])
+    return _line(
+        [
+            {"path": entry.path, "before": _row(entry.before), "after": _row(entry.after), "image": entry.image}
+            for entry in entries
+        ]
+    )
 
 
 def parse(record: bytes) -> tuple[Intent | None, list[Entry]]:
@@ -80,16 +85,29 @@ def _line(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
+def _row(state: FileState | None) -> dict[str, object] | None:
+    if state is None:
+        return None
+    if state.seen is None:
+        return {"link": state.link}
+    version = state.seen.version
+    return {
+        "mode": state.mode,
+        "size": version.size,
+        "mtime_ns": version.mtime_ns,
+        "inode": version.inode,
+        "sha256": state.seen.sha256,
+    }
+
+
 def _entry(value: dict[str, Any]) -> Entry:
     return Entry(path=value["path"], before=_state(value["before"]), after=_state(value["after"]), image=value["image"])
 
 
-def _state(value: dict[str, Any] | None) -> FileState | None:
-    if value is None:
+def _state(row: dict[str, Any] | None) -> FileState | None:
+    if row is None:
         return None
-    seen = value["seen"]
-    return FileState(
-        seen=None if seen is None else Seen(version=Version(**seen["version"]), sha256=seen["sha256"]),
-        mode=value["mode"],
-        link=value["link"],
-    )
+    if "link" in row:
+        return FileState(link=row["link"])
+    version = Version(size=row["size"], mtime_ns=row["mtime_ns"], inode=row["inode"])
+    return FileState(seen=Seen(version=version, sha256=row["sha256"]), mode=row["mode"])

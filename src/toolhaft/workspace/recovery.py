@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from .beneath import Place, Root, naming
 from .journal import Draft, Journal
-from .records import Entry, FileState, is_in
+from .records import Entry, FileState, Intent, is_in
 from .replace import FileChangedError, HeldFile, publish, publish_new, sync_folder, take_away
 from .temporary import Temporary, link_temporary, remove_leftovers
 
@@ -26,11 +26,12 @@ def _recovered(draft: Draft, journal: Journal, root: Root) -> list[str]:
     try:
         intent, entries = draft.read()
         if entries and all(_has(entry.after, entry, root) for entry in entries):
-            journal.commit(draft)
+            _finish(draft, entries, journal)
             return []
-        take_back(draft, entries, root)
+        take_back(entries, root)
         if intent is not None:
-            _clean(intent.paths, intent.new_folders, root)
+            _remove_temporaries(intent, root)
+            remove_new_folders(intent, root)
         journal.discard(draft)
     except OSError as error:
         draft.close()  # it stays open: the next opening tries again
@@ -38,16 +39,26 @@ def _recovered(draft: Draft, journal: Journal, root: Root) -> list[str]:
     return []
 
 
-def take_back(draft: Draft, entries: list[Entry], root: Root) -> None:
+def _finish(draft: Draft, entries: list[Entry], journal: Journal) -> None:
+    for entry in entries:
+        if entry.image is not None:
+            draft.images.append(entry.image)
+            with open(entry.image, "rb") as image:
+                draft.size += os.fstat(image.fileno()).st_size
+                draft.settle(image.fileno(), entry.image)
+    journal.commit(draft)
+
+
+def take_back(entries: list[Entry], root: Root) -> None:
     """Bring every file back to what it was before, unless somebody else has changed it since."""
     for entry in reversed(entries):
         with suppress(FileNotFoundError), naming(entry.path), root.locate(entry.path, follow_last=False) as place:
             if not place.missing and is_in(entry.after, place.name, folder=place.folder):
                 with suppress(FileChangedError, FileExistsError):
-                    _restore(draft, entry, place)
+                    _restore(entry, place)
 
 
-def _restore(draft: Draft, entry: Entry, place: Place) -> None:
+def _restore(entry: Entry, place: Place) -> None:
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
     try:
         if entry.before is None:
@@ -56,7 +67,7 @@ def _restore(draft: Draft, entry: Entry, place: Place) -> None:
         elif entry.before.link is not None:
             os.symlink(entry.before.link, place.name, dir_fd=folder)
         else:
-            _put_back(_old_file(draft, entry, folder), place.name, entry.after)
+            _put_back(_old_file(entry, folder), place.name, entry.after)
         sync_folder(folder)
     finally:
         os.close(folder)
@@ -79,11 +90,11 @@ def _put_back(old: Temporary, name: str, after: FileState | None) -> None:
         old.discard()
 
 
-def _old_file(draft: Draft, entry: Entry, folder: int) -> Temporary:
+def _old_file(entry: Entry, folder: int) -> Temporary:
     """Make a temporary file that is the before-image, or where that cannot be, a synced copy like it."""
     assert entry.image is not None
     assert entry.before is not None
-    image = os.path.join(draft.folder, entry.image)
+    image = entry.image
     try:
         return link_temporary(folder, source=image)
     except OSError as error:
@@ -105,15 +116,18 @@ def _has(state: FileState | None, entry: Entry, root: Root) -> bool:
         return state is None
 
 
-def _clean(paths: tuple[str, ...], new_folders: tuple[str, ...], root: Root) -> None:
-    """Remove the temporary files of a dead writer, and the folders it made if nobody put anything into them."""
-    for folder in {os.path.dirname(path) for path in paths}:
+def _remove_temporaries(intent: Intent, root: Root) -> None:
+    for folder in {os.path.dirname(path) for path in intent.paths}:
         with suppress(OSError):
             opened = root.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
             try:
                 remove_leftovers(opened.fd)
             finally:
                 os.close(opened.fd)
-    for folder in sorted(new_folders, key=len, reverse=True):
+
+
+def remove_new_folders(intent: Intent, root: Root) -> None:
+    """Remove the folders that a change set made, if nobody put anything into them."""
+    for folder in sorted(intent.new_folders, key=len, reverse=True):
         with suppress(OSError), root.locate(folder, follow_last=False) as place:
             os.rmdir(place.name, dir_fd=place.folder)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 _NAME = re.compile(r"\.toolhaft-[0-9a-f]{16}\.tmp")
+_O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
 _CHUNK_BYTES = 1 << 20
 
 
@@ -104,6 +105,25 @@ def link_temporary(folder: int, *, source: str) -> Temporary:
     return Temporary(folder, name, fd)
 
 
+def link_open_file(fd: int, path: str) -> None:
+    """Give an open file one more name, whatever its first one means by now."""
+    folder = os.open(os.path.dirname(path), _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Python asks linkat to follow the link in /proc only where a folder is given.
+        os.link(f"/proc/self/fd/{fd}", os.path.basename(path), dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def sync_path(folder: str) -> None:
+    """Make the names in a folder safe."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def try_lock(fd: int) -> bool:
     """Take the lock of an open file if no other open descriptor of it has it."""
     try:
@@ -137,7 +157,7 @@ def _opened_for_removal(name: str, folder: int) -> Generator[int]:
         close_quietly(fd)
 
 
-def is_name_of(fd: int, name: str, *, folder: int) -> bool:
+def is_name_of(fd: int, name: str, *, folder: int | None = None) -> bool:
     """Whether `name` in `folder` still means the file that `fd` has open."""
     try:
         return os.path.samestat(os.fstat(fd), os.stat(name, dir_fd=folder, follow_symlinks=False))

@@ -7,6 +7,7 @@ from .changes import Applied, UndoRefusedError
 from .digest import Digest
 from .local_changes import Ground, LocalChangeSet, LocalTarget
 from .records import Entry, FileState, is_in
+from .recovery import remove_new_folders
 from .replace import Version
 
 
@@ -15,7 +16,7 @@ def undo(ground: Ground, change_id: str) -> Applied:
 
     Raises `UnknownChangeError`, and `UndoRefusedError` where a file has changed since; then nothing is changed.
     """
-    folder, entries = ground.journal.find(change_id)
+    intent, entries = ground.journal.find(change_id)
     change = LocalChangeSet(ground, f"undo {change_id}")
     try:
         targets = [_hold(change, entry) for entry in entries]
@@ -25,11 +26,16 @@ def undo(ground: Ground, change_id: str) -> Applied:
                 f"change {change_id!r} cannot be undone, and nothing was: {', '.join(map(repr, changed))} changed "
                 "since. Look at what is there now and change it back by hand."
             )
-        for entry, target in zip(entries, targets, strict=True):
-            _stage(change, folder, entry, target)
-        return change.apply()
+        try:
+            for entry, target in zip(entries, targets, strict=True):
+                _stage(change, entry, target)
+        except FileNotFoundError as error:  # an image that was pruned meanwhile
+            raise ground.journal.unknown(change_id) from error
+        applied = change.apply()
     finally:
         change.close()
+    remove_new_folders(intent, ground.root)
+    return applied
 
 
 def _hold(change: LocalChangeSet, entry: Entry) -> LocalTarget:
@@ -52,7 +58,7 @@ def _mode(state: FileState | None) -> int | None:
     return None if state is None else state.mode
 
 
-def _stage(change: LocalChangeSet, folder: str, entry: Entry, target: LocalTarget) -> None:
+def _stage(change: LocalChangeSet, entry: Entry, target: LocalTarget) -> None:
     if target.held.fd is not None:
         target.old = Digest(target.read())
     if entry.before is None:
@@ -62,7 +68,7 @@ def _stage(change: LocalChangeSet, folder: str, entry: Entry, target: LocalTarge
         target.new_link = entry.before.link
     else:
         assert entry.image is not None
-        image = change.open_image(os.path.join(folder, entry.image))
+        image = change.open_image(entry.image)
         target.stage(_content(entry, image), mode=entry.before.mode if _mode_changes(entry) else None)
         if not target.exists:
             target.like = image  # the owner and the attributes are known from nowhere else
