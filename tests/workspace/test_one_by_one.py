@@ -16,7 +16,7 @@ class Wrapper(WrapperWorkspace):
     """A policy that refuses to write one file."""
 
     async def write_bytes(self, path: str, data: bytes) -> None:
-        if path == "never.txt":
+        if path.endswith("never.txt"):
             raise PermissionError("not this one")
         await super().write_bytes(path, data)
 

@@ -121,6 +121,7 @@ class LocalChangeSet(ChangeSet):
         self.ground = ground
         self._operation = operation
         self._targets: dict[str, LocalTarget] = {}
+        self._asked: dict[tuple[str, bool], LocalTarget] = {}
         self._folders: dict[tuple[int, int], int] = {}
         self._locks = None if preview else Locks()
         self._stack = ExitStack()
@@ -168,8 +169,12 @@ class LocalChangeSet(ChangeSet):
         self._stack.close()
 
     def _target(self, path: str, *, follow_last: bool = True, to_write: bool = True) -> LocalTarget:
-        # A file that may not be written can still be removed: that is a matter of its folder.
-        return self.hold(path, follow_last=follow_last, access=os.O_RDWR if to_write else os.O_RDONLY)
+        asked = (path, follow_last)
+        if asked not in self._asked:
+            # A file that may not be written can still be removed: that is a matter of its folder.
+            access = os.O_RDWR if to_write else os.O_RDONLY
+            self._asked[asked] = self.hold(path, follow_last=follow_last, access=access)
+        return self._asked[asked]
 
     def _check_delete(self, action: str) -> None:
         if not self.ground.allow_delete:
