@@ -250,13 +250,13 @@ def test_a_fact_that_json_cannot_carry_is_refused(fact: Any, where: str):
 
 
 def test_a_result_is_json_with_its_fields_in_order():
-    result = ToolResult(tool_name="t", success=True, output="é", diff=FileDiff(path="a", unified="@@"), exit_code=0)
+    result = ToolResult(tool_name="t", success=True, output="é", diff=[FileDiff(path="a", unified="@@")], exit_code=0)
 
     assert json.loads(result.to_json()) == result.to_dict()
     assert list(result.to_dict()) == [
         "tool_name", "success", "output", "error", "metadata", "truncated", "diff", "exit_code",
     ]  # fmt: skip
-    assert result.to_dict()["diff"] == {
-        "path": "a", "unified": "@@", "is_new_file": False, "is_deletion": False, "truncated": False,
-    }  # fmt: skip
+    assert result.to_dict()["diff"] == [
+        {"path": "a", "unified": "@@", "is_new_file": False, "is_deletion": False, "truncated": False},
+    ]  # fmt: skip
     assert "é" in result.to_json()

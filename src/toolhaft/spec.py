@@ -193,7 +193,7 @@ class ToolResult:
     error: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     truncated: bool = False
-    diff: FileDiff | None = None
+    diff: list[FileDiff] | None = None
     exit_code: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,4 +207,8 @@ class ToolResult:
 
 
 def _plain(value: Any) -> Any:
-    return {name: getattr(value, name) for name in FileDiff.__slots__} if isinstance(value, FileDiff) else value
+    if isinstance(value, FileDiff):
+        return {name: getattr(value, name) for name in FileDiff.__slots__}
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[object]", value)]
+    return value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import Parameter, Signature, signature, unwrap
-from typing import Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
+from pydantic import AliasChoices, Field
 from pydantic.fields import FieldInfo
 from pydantic_ai import RunContext
 
@@ -38,6 +39,21 @@ def takes_context(shape: Signature) -> bool:
 def model_parameters(shape: Signature) -> list[Parameter]:
     """The parameters that a model fills in."""
     return [parameter for parameter in shape.parameters.values() if not _is_context(parameter.annotation)]
+
+
+def aliased(shape: Signature, also_called: Mapping[str, str]) -> Signature:
+    """The signature with a second name for some parameters. Their schema shows the first; to give both is a mistake."""
+    parameters = [
+        parameter.replace(annotation=Annotated[parameter.annotation, _either_name(parameter.name, also_called)])
+        if parameter.name in also_called
+        else parameter
+        for parameter in shape.parameters.values()
+    ]
+    return shape.replace(parameters=parameters)
+
+
+def _either_name(name: str, also_called: Mapping[str, str]) -> Any:
+    return Field(validation_alias=AliasChoices(name, also_called[name]))
 
 
 def _is_context(hint: Any) -> bool:

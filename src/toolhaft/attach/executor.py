@@ -23,7 +23,7 @@ from pydantic_core import to_json
 
 from toolhaft.attach.toolset import GovernedToolset
 from toolhaft.registry import Registry
-from toolhaft.spec import ToolResult
+from toolhaft.spec import FileDiff, ToolResult
 from toolhaft.workspace import use_workspace
 
 
@@ -89,7 +89,7 @@ def _success(name: str, answer: ToolReturn[Any]) -> ToolResult:
         success=True,
         output=_as_text(answer.return_value),
         truncated=bool(facts.pop("truncated", False)),
-        diff=facts.pop("diff", None),
+        diff=None if (diffs := facts.pop("diff", None)) is None else [FileDiff(**diff) for diff in diffs],
         exit_code=facts.pop("exit_code", None),
         metadata=facts,
     )

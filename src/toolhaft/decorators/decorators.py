@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from toolhaft.arguments import evaluated_signature, model_parameters, takes_context
@@ -103,17 +104,33 @@ def _file_tool(options: ToolOptions, writes: bool, function: AsyncFunction, name
         filepath = str(args[position] if len(args) > position else kwargs["filepath"])
         return route_file(name, error, filepath=filepath, writes=writes)
 
-    return _made(function, name, route=route, options=options)
+    # What many models and other toolkits call the parameter. Calls that come as data may say so; the schema does not.
+    also_called = {} if "path" in shape.parameters else {"filepath": "path"}
+    return _made(function, name, route=route, options=options, also_called=also_called)
 
 
-def _made(function: AsyncFunction, name: str, *, route: Route, options: ToolOptions) -> AsyncFunction:
+def _made(
+    function: AsyncFunction,
+    name: str,
+    *,
+    route: Route,
+    options: ToolOptions,
+    also_called: Mapping[str, str] = MappingProxyType({}),
+) -> AsyncFunction:
     given = options.get("prompt")
     if given is None:
         file = find_prompt(function, name)
     else:
         source = defining_file(function)
         file = (source.parent if source else Path()) / given
-    return make_tool(function, name, route=route, prompt=load_prompt(file) if file else None, options=options)
+    return make_tool(
+        function,
+        name,
+        route=route,
+        prompt=load_prompt(file) if file else None,
+        also_called=also_called,
+        options=options,
+    )
 
 
 def _checked_name(decorator: str, function: Any) -> str:

@@ -64,12 +64,21 @@ def _answer(tree: Outline, max_files: int) -> ToolText:
         lines.append("  (empty)")
     notes = [f"{_number(tree.files, 'file')}, {_number(tree.folders, 'folder')}"]
     if tree.not_shown:
-        notes.append(f"at least {tree.not_shown} more not shown: list a folder by itself, or raise max_files={max_files}")
+        notes.append(
+            f"at least {tree.not_shown} more not shown: list a folder by itself, or raise max_files={max_files}"
+        )
     for kind, (count, example) in tree.left_out.items():
         notes.append(f"{count} {kind} left out, such as {example}")
     text = "\n".join(lines) + f"\n\n[{'; '.join(notes)}]"
     left_out = {kind: count for kind, (count, _) in tree.left_out.items()}
-    return ToolText(text, files=tree.files, folders=tree.folders, left_out=left_out, truncated=tree.not_shown > 0, not_shown=tree.not_shown)
+    return ToolText(
+        text,
+        files=tree.files,
+        folders=tree.folders,
+        left_out=left_out,
+        truncated=tree.not_shown > 0,
+        not_shown=tree.not_shown,
+    )
 
 
 def _lines(root: Node) -> Iterator[str]:

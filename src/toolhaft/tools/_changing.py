@@ -1,0 +1,159 @@
+"""What the tools that change files have in common: one thread hop, one change set, one answer.
+
+A tool says what is to become of the files by staging it in a `ChangeSet`; here it is applied, or in a preview only
+thought through, and told: the diff for the model, the facts for the program.
+"""
+
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic_ai import ModelRetry
+
+from toolhaft.editing import EditError, UnifiedDiff, unified_diff
+from toolhaft.spec import FileDiff, ToolText
+from toolhaft.workspace import Files, workspace
+from toolhaft.workspace.changes import Applied, ChangeSet, FileChange
+from toolhaft.workspace.text import SAMPLE_BYTES, UTF_8, Encoding, decode, detect, encode
+
+# A hash of one file has 64 hexadecimal digits; what is shorter is the plan id of a preview.
+_HASH_DIGITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """What a tool has staged: a sentence on it, the diff of each file by its path, and facts of the tool's own."""
+
+    sentence: str
+    diffs: dict[str, UnifiedDiff]
+    facts: dict[str, Any]
+
+
+async def change_files(
+    tool: str,
+    stage: Callable[[ChangeSet], Staged],
+    *,
+    filepath: str | None = None,
+    expected_hash: str | None = None,
+    preview: bool = False,
+) -> ToolText:
+    """Apply what `stage` stages, all of it or nothing, and answer diff and facts; a preview changes nothing.
+
+    `expected_hash` is the SHA-256 of the file `filepath`, or the plan id of a preview: in both cases the change is
+    refused where the files are not those. An `EditError` of `stage` is a `ModelRetry`.
+    """
+    is_plan = expected_hash is not None and len(expected_hash) != _HASH_DIGITS
+    if expected_hash is not None and not is_plan and filepath is None:
+        raise ModelRetry(
+            f"expected_hash={expected_hash!r} is the hash of one file, and this change names no file. "
+            "Name it, or give the plan id of a preview."
+        )
+
+    def work(files: Files) -> ToolText:
+        with files.change(tool, preview=preview, expected_plan=expected_hash if is_plan else None) as change:
+            if filepath is not None and expected_hash is not None and not is_plan:
+                change.expect(filepath, expected_hash)
+            staged = stage(change)
+        return told(staged, change.applied, preview=preview)
+
+    try:
+        return await workspace().in_thread(work)
+    except EditError as error:
+        raise ModelRetry(str(error)) from error
+
+
+def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText:
+    """The answer to a change: what was done, the diff, how to take it back."""
+    diffs = [_file_diff(file, staged.diffs[file.path]) for file in applied.files if file.path in staged.diffs]
+    added = sum(diff.added for diff in staged.diffs.values())
+    removed = sum(diff.removed for diff in staged.diffs.values())
+    parts = [f"Preview, nothing has changed yet. {staged.sentence}" if preview else staged.sentence]
+    # Of a new file the model has just sent the whole text.
+    parts += ["\n".join(diff.unified.rstrip("\n") for diff in diffs if not diff.is_new_file)]
+    notes = [note.strip() for note in applied.notes]
+    if preview:
+        notes.append(f"Plan {applied.plan_id}: give it as expected_hash to make exactly this change.")
+    elif applied.change_id is not None:
+        notes.append(f"To take it back: undo_change with {applied.change_id!r}.")
+    parts += [f"[{' '.join(notes)}]" if notes else ""]
+    return ToolText(
+        "\n\n".join(part for part in parts if part),
+        diff=[asdict(diff) for diff in diffs],
+        added=added,
+        removed=removed,
+        change_id=applied.change_id,
+        plan_id=applied.plan_id,
+        files=[_facts(file) for file in applied.files],
+        truncated=any(diff.truncated for diff in diffs),
+        **staged.facts,
+    )
+
+
+def content_diff(path: str, old: bytes | None, new: bytes | None, *, old_path: str | None = None) -> UnifiedDiff:
+    """The diff between two contents of a file, None for no file; of what is no text it only says that it differs."""
+    encoding = _encoding(next(data for data in (new, old) if data is not None))
+    if encoding is None:
+        name = path if old_path is None else f"{old_path} -> {path}"
+        return UnifiedDiff(text=f"Binary file {name} differs\n", added=0, removed=0, truncated=True)
+    if encoding.unit == 1:
+        return unified_diff(old, new, path=path, old_path=old_path, encoding=encoding.codec)
+    texts = [None if data is None else data.decode(encoding.codec, "replace") for data in (old, new)]
+    return unified_diff(*texts, path=path, old_path=old_path)
+
+
+def byte_codec(data: bytes) -> str | None:
+    """The codec of a file whose text can be found as bytes: UTF-8, or one byte a character. None for others."""
+    encoding = _encoding(data)
+    if encoding is None:
+        return None
+    is_narrow = encoding.codec == UTF_8.codec or len(codecs.decode(bytes(range(256)), encoding.codec, "replace")) == 256
+    return encoding.codec if encoding.unit == 1 and is_narrow else None
+
+
+def decode_loosely(data: bytes) -> tuple[str, Encoding]:
+    """The text of a file and its encoding, such that `encode_loosely` gives back the same bytes.
+
+    Bytes in a UTF-8 file that are none are carried along as they are. Raises `NotTextError` where that cannot be done.
+    """
+    encoding = _encoding(data)
+    if encoding is not None and encoding.codec == UTF_8.codec:
+        return data[len(encoding.bom) :].decode(encoding.codec, "surrogateescape"), encoding
+    return decode(data)
+
+
+def encode_loosely(text: str, encoding: Encoding) -> bytes:
+    """The bytes of a text that `decode_loosely` gave, whatever was replaced in it by text that can be encoded."""
+    if encoding.codec == UTF_8.codec:
+        return encoding.bom + text.encode(encoding.codec, "surrogateescape")
+    return encode(text, encoding)
+
+
+def counted(diffs: Sequence[UnifiedDiff]) -> str:
+    """How many lines came and went: `+3 -1 lines`."""
+    return f"+{sum(diff.added for diff in diffs)} -{sum(diff.removed for diff in diffs)} lines"
+
+
+def _encoding(data: bytes) -> Encoding | None:
+    return detect(data[:SAMPLE_BYTES], complete=len(data) <= SAMPLE_BYTES)
+
+
+def _file_diff(file: FileChange, diff: UnifiedDiff) -> FileDiff:
+    return FileDiff(
+        path=file.path,
+        unified=diff.text,
+        is_new_file=file.created,
+        is_deletion=file.deleted,
+        truncated=diff.truncated,
+    )
+
+
+def _facts(file: FileChange) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "old_path": file.old_path,
+        "hash_before": file.before_hash,
+        "hash_after": file.after_hash,
+        "size": file.size,
+        "version": None if file.version is None else asdict(file.version),
+    }

@@ -1,0 +1,104 @@
+"""Apply a patch to one file or many: all of it, or nothing."""
+
+from dataclasses import asdict
+from typing import Any
+
+from toolhaft.decorators import base_tool
+from toolhaft.decorators.routing import route_file
+from toolhaft.editing import FileChange, plan_patch
+from toolhaft.spec import ToolKind, ToolText
+from toolhaft.tools._changing import Staged, change_files, content_diff, counted, decode_loosely, encode_loosely
+from toolhaft.workspace.changes import ChangeSet
+from toolhaft.workspace.text import UTF_8, Encoding
+
+_EXECUTABLE = 0o111
+
+
+async def _preview(patch: str, filepath: str | None = None, expected_hash: str | None = None) -> ToolText:
+    return await _apply(patch, filepath, expected_hash, preview=True)
+
+
+@base_tool(kind=ToolKind.WRITE, preview=_preview)
+async def apply_patch(patch: str, filepath: str | None = None, expected_hash: str | None = None) -> str:
+    """Apply a unified diff, or a patch in the form `*** Begin Patch`, to all its files or to none; answer the diffs.
+
+    Files are changed, added, deleted, renamed and given modes. The body of a hunk counts, not its numbers: it is
+    applied where its lines stand exactly, at the nearest place if that is the only one. With `filepath` the patch may
+    be about that file only, and its headers may be missing.
+
+    Raises `ModelRetry` with every hunk's reason where it does not fit; then nothing has changed.
+    """
+    try:
+        return await _apply(patch, filepath, expected_hash, preview=False)
+    except OSError as error:
+        raise route_file("apply_patch", error, filepath=filepath or "", writes=True) from error
+
+
+async def _apply(patch: str, filepath: str | None, expected_hash: str | None, *, preview: bool) -> ToolText:
+    def stage(change: ChangeSet) -> Staged:
+        return _Patch(change).staged(patch, filepath)
+
+    return await change_files("apply_patch", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
+
+
+class _Patch:
+    """One patch on its way into a change set; remembers how each file that it read is encoded."""
+
+    def __init__(self, change: ChangeSet) -> None:
+        self._change = change
+        self._encodings: dict[str, Encoding] = {}
+        self._before: dict[str, bytes] = {}
+
+    def staged(self, patch: str, filepath: str | None) -> Staged:
+        planned = plan_patch(patch, self._read, filepath=filepath)
+        # What goes away is staged first, so that a name that becomes free can be taken.
+        for change in sorted(planned, key=lambda change: change.kind not in ("delete", "rename")):
+            self._stage(change)
+        diffs = {change.path: self._diff(change) for change in planned}
+        told = ", ".join(_told(change) for change in planned)
+        return Staged(
+            sentence=f"Applied the patch ({told}): {counted(list(diffs.values()))}.",
+            diffs=diffs,
+            facts={"hunks": [_hunk(change.path, asdict(hunk)) for change in planned for hunk in change.hunks]},
+        )
+
+    def _read(self, path: str) -> str | None:
+        try:
+            self._before[path] = self._change.read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        text, self._encodings[path] = decode_loosely(self._before[path])
+        return text
+
+    def _stage(self, change: FileChange) -> None:
+        if change.text is None:
+            self._change.delete(change.path)
+            return
+        mode = change.mode
+        if change.kind == "rename" and change.old_path is not None:
+            self._change.rename(change.old_path, change.path)
+        if change.mode is not None and (old := self._change.mode(change.path)) is not None:
+            mode = old | _EXECUTABLE if change.mode & _EXECUTABLE else old & ~_EXECUTABLE
+        self._change.write(change.path, self._content(change), mode=mode)
+
+    def _content(self, change: FileChange) -> bytes:
+        assert change.text is not None
+        return encode_loosely(change.text, self._encodings.get(change.old_path or change.path, UTF_8))
+
+    def _diff(self, change: FileChange) -> Any:
+        before = None if change.kind == "add" else self._before.get(change.old_path or change.path)
+        after = None if change.text is None else self._content(change)
+        return content_diff(change.path, before, after, old_path=change.old_path)
+
+
+def _told(change: FileChange) -> str:
+    verb = {"add": "added", "change": "changed", "delete": "deleted", "rename": "renamed", "copy": "copied"}[
+        change.kind
+    ]
+    off = [f"hunk {hunk.number} {hunk.offset:+} lines" for hunk in change.hunks if hunk.offset]
+    name = change.path if change.old_path is None else f"{change.old_path} to {change.path}"
+    return f"{verb} {name}" + (f", {', '.join(off)} off" if off else "")
+
+
+def _hunk(path: str, hunk: dict[str, Any]) -> dict[str, Any]:
+    return {"path": path, **hunk}

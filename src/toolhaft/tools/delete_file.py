@@ -1,0 +1,35 @@
+"""Remove a file."""
+
+from pydantic_ai import ModelRetry
+
+from toolhaft.decorators import file_tool
+from toolhaft.spec import ToolText
+from toolhaft.tools._changing import Staged, change_files, content_diff
+from toolhaft.workspace.changes import ChangeSet
+
+
+async def _preview(filepath: str, expected_hash: str | None = None) -> ToolText:
+    return await _delete(filepath, expected_hash, preview=True)
+
+
+@file_tool(writes=True, preview=_preview)
+async def delete_file(filepath: str, expected_hash: str | None = None) -> str:
+    """Remove a file, or a link and not what it leads to; answer what was in it.
+
+    Refused unless the workspace allows deleting. Raises `ModelRetry` for a folder and for a file that is not there.
+    """
+    return await _delete(filepath, expected_hash, preview=False)
+
+
+async def _delete(filepath: str, expected_hash: str | None, *, preview: bool) -> ToolText:
+    def stage(change: ChangeSet) -> Staged:
+        removed = change.delete(filepath)
+        if removed is None:
+            return Staged(sentence=f"Removed the link {filepath}; what it leads to is still there.", diffs={}, facts={})
+        diff = content_diff(filepath, removed, None)
+        return Staged(sentence=f"Removed {filepath} ({len(removed):,} bytes).", diffs={filepath: diff}, facts={})
+
+    try:
+        return await change_files("delete_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
+    except IsADirectoryError as error:
+        raise ModelRetry(f"{filepath!r} is a folder, and only files are removed. Name the files in it.") from error
