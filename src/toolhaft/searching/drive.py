@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .errors import SearchError
+from .errors import EngineError
 from .query import Query
 from .results import FileMatches
 from .ripgrep_output import LineReader, MatchReader, read_failure, shown_path
@@ -59,10 +59,10 @@ class Said:
             self.complaints.append(line)
 
     def check(self, status: int) -> None:
-        """Raise `SearchError` for a failure. Status 2 is also that of a run that could not read one file."""
+        """Raise `EngineError` for a failure. Status 2 is also that of a run that could not read one file."""
         if status not in (0, 1) and not (status == 2 and self.unreadable):
             complaint = b"\n".join(self.complaints).decode("utf-8", "replace") or "it said nothing."
-            raise SearchError(f"rg ended with status {status}: {complaint}")
+            raise EngineError(f"rg ended with status {status}: {complaint}")
 
 
 async def drive(run: Run, arguments: Sequence[str], sink: Sink) -> Said:

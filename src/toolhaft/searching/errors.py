@@ -9,5 +9,9 @@ class GlobError(SearchError):
     """A file pattern that has no meaning here."""
 
 
+class EngineError(SearchError):
+    """An engine that failed: no other pattern or path would help."""
+
+
 class PatternError(SearchError):
     """A pattern that is no regular expression of the dialect, or that one of the engines could not answer."""

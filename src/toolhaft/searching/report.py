@@ -5,14 +5,16 @@ end is a sentence that says how much there is and how to get the rest, and one t
 search that found nothing in the files it saw has not shown that there is nothing.
 """
 
+import re
 from collections.abc import Iterable
 
 from .query import OutputMode, Query
-from .results import FileMatches, Found, Reason, Unsearched
+from .results import FileMatches, Found, Listed, Reason, Unsearched
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _WORDS = {
-    Reason.IGNORED: "ignored (include_ignored=True searches them)",
-    Reason.HIDDEN: "hidden (include_hidden=True searches them)",
+    Reason.IGNORED: "ignored ({via}include_ignored=True {verb} them)",
+    Reason.HIDDEN: "hidden ({via}include_hidden=True {verb} them)",
     Reason.SENSITIVE: "sensitive",
     Reason.BINARY: "binary that match",
     Reason.TOO_LARGE: "too large",
@@ -24,13 +26,20 @@ _WORDS = {
 }
 
 
-def render(found: Found, query: Query) -> str:
-    """Give the text of a search.
+def render(found: Found, query: Query, *, via: str = "") -> str:
+    """Give the text of a search. `via` names the tool to call for what was left out, where it is another one.
 
     Example of an end: `Shown 50 of 504 matches in 31 files; narrow the pattern or ask for max_results=504.`
     """
     body = _MODES[query.output_mode](found.files, query)
-    return "\n".join([*body, *([""] if body else []), _summary(found, query), *not_searched(found.unsearched)])
+    end = [_summary(found, query), *_left_out("Not searched", "searches", found.unsearched, via=via)]
+    return "\n".join([*body, *([""] if body else []), *end])
+
+
+def render_names(listed: Listed, *, limit_name: str = "", via: str = "") -> str:
+    """Give the text of a list of names, one a line. `limit_name` is the parameter that asks for more, if one does."""
+    end = [_names_summary(listed, limit_name), *_left_out("Not listed", "lists", listed.unsearched, via=via)]
+    return "\n".join([*map(shown_name, listed.files), *([""] if listed.files else []), *end])
 
 
 def facts(found: Found, query: Query) -> dict[str, object]:
@@ -46,22 +55,62 @@ def facts(found: Found, query: Query) -> dict[str, object]:
         "total_files": found.total_files,
         "total_is_exact": found.is_complete,
         "truncated": _is_cut(found, query.output_mode),
-        "not_searched": {
-            str(entry.reason): {"count": entry.count, "example": entry.example} for entry in found.unsearched
-        },
+        "not_searched": _unsearched_facts(found.unsearched),
     }
 
 
-def not_searched(unsearched: Iterable[Unsearched]) -> list[str]:
+def names_facts(listed: Listed) -> dict[str, object]:
+    """Give the same as JSON."""
+    return {
+        "files": [shown_name(name) for name in listed.files],
+        "shown": len(listed.files),
+        "total": listed.total,
+        "total_is_exact": listed.is_complete,
+        "truncated": len(listed.files) < listed.total or not listed.is_complete,
+        "not_listed": _unsearched_facts(listed.unsearched),
+    }
+
+
+def shown_name(path: str) -> str:
+    r"""Give a path as text of one line: bytes that are no UTF-8 and line ends are escaped.
+
+    >>> shown_name("caf\udce9\n.txt")
+    'caf\\udce9\\n.txt'
+    """
+    if path.isascii() and path.isprintable():
+        return path
+    escaped = _CONTROL.sub(lambda found: repr(found[0])[1:-1], path)
+    return escaped.encode("utf-8", "backslashreplace").decode()
+
+
+def _left_out(what: str, verb: str, unsearched: Iterable[Unsearched], *, via: str) -> list[str]:
     """Give the sentence about what was left out, no line where nothing was."""
-    parts = [f"{entry.count:,} {_WORDS[entry.reason]}, such as {entry.example}" for entry in unsearched]
-    return [f"Not searched: {'; '.join(parts)}."] if parts else []
+    parts = [
+        f"{entry.count:,} {_WORDS[entry.reason].format(via=via, verb=verb)}, such as {shown_name(entry.example)}"
+        for entry in unsearched
+    ]
+    return [f"{what}: {'; '.join(parts)}."] if parts else []
+
+
+def _unsearched_facts(unsearched: Iterable[Unsearched]) -> dict[str, object]:
+    return {str(entry.reason): {"count": entry.count, "example": shown_name(entry.example)} for entry in unsearched}
+
+
+def _names_summary(listed: Listed, limit_name: str) -> str:
+    files = f"{listed.total:,} {'file' if listed.total == 1 else 'files'}"
+    at_least = "" if listed.is_complete else "at least "
+    if not listed.total:
+        return "No such file." if listed.is_complete else "No such file in the part that was reached."
+    if len(listed.files) == listed.total:
+        return f"{at_least}{files}.".capitalize()
+    more = f", or ask for {limit_name}={listed.total}" if limit_name else ""
+    return f"Shown {len(listed.files):,} of {at_least}{files}; narrow the pattern or the path{more}."
 
 
 def _content(files: Iterable[FileMatches], query: Query) -> list[str]:
     lines: list[str] = []
     for file in files:
-        lines += [*([""] if lines else []), file.path]
+        lines += [*([""] if lines else []), shown_name(file.path)]
         last = file.lines[0].number if file.lines else 0
         for line in file.lines:
             if query.context_lines and line.number > last + 1:
@@ -72,11 +121,11 @@ def _content(files: Iterable[FileMatches], query: Query) -> list[str]:
 
 
 def _paths(files: Iterable[FileMatches], query: Query) -> list[str]:
-    return [file.path for file in files]
+    return [shown_name(file.path) for file in files]
 
 
 def _counts(files: Iterable[FileMatches], query: Query) -> list[str]:
-    return [f"{file.path}: {file.count:,}" for file in files]
+    return [f"{shown_name(file.path)}: {file.count:,}" for file in files]
 
 
 _MODES = {"content": _content, "files": _paths, "count": _counts}
@@ -108,7 +157,7 @@ def _is_cut(found: Found, mode: OutputMode) -> bool:
 
 
 def _file_facts(file: FileMatches, mode: OutputMode) -> dict[str, object]:
-    known: dict[str, object] = {"path": file.path}
+    known: dict[str, object] = {"path": shown_name(file.path)}
     if mode != "files":
         known["count"] = file.count
     if mode == "content":

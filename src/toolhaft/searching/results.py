@@ -97,6 +97,20 @@ class Found:
         return sum(line.is_match for file in self.files for line in file.lines)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """The answer to a question for names: those shown, how many there are, and what was left out."""
+
+    files: tuple[str, ...]
+    total: int
+    unsearched: tuple[Unsearched, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `total` is all there is."""
+        return all(entry.reason is not Reason.OUT_OF_TIME for entry in self.unsearched)
+
+
 class Tally:
     """Collects the files of one search up to `count_limit` and makes the answer of them, in the order of paths."""
 

@@ -34,7 +34,7 @@ _MOST_TARGETS = 500  # of one command line
 async def search(query: Query, tree: Tree, run: Run, *, time_limit: float | None = None) -> Found:
     """Search with ripgrep. After `time_limit` seconds the answer is what was found until then.
 
-    Raises `PatternError` before anything runs, `SearchError` where ripgrep fails, and the `OSError` of a start that is
+    Raises `PatternError` before anything runs, `EngineError` where ripgrep fails, and the `OSError` of a start that is
     not there. Cancelling ends ripgrep.
     """
     pattern = Pattern(query.pattern, use_regex=query.use_regex, case_sensitive=query.case_sensitive)

@@ -1,0 +1,147 @@
+"""The `Tree` that the searching engines walk: a local folder through descriptors, any other workspace step by step.
+
+A local folder is listed without asking about each entry, since the kernel tells the kinds with the names.
+"""
+
+import asyncio
+import os
+import posixpath
+import stat
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic_ai.workspaces import Workspace, WorkspaceError
+
+from toolhaft.searching.tree import Entry, Kind, Tree
+
+from .beneath import O_PATH, Root
+from .direct import Files
+from .folders import DirEntry
+from .local import LocalWorkspace
+from .sensitive import matches
+from .temporary import is_temporary
+
+T = TypeVar("T")
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def root_of(workspace: LocalWorkspace) -> Root:
+    """Return what a local workspace opens its paths below."""
+    return workspace._root  # pyright: ignore[reportPrivateUsage]
+
+
+def local_tree(workspace: LocalWorkspace) -> Tree:
+    """Return the tree of a local workspace, for any number of threads."""
+    root, sensitive = root_of(workspace), workspace.access.sensitive_files
+
+    def scan(path: str) -> list[Entry]:
+        opened = root.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with os.scandir(opened.fd) as entries:
+                return [Entry(entry.name, _kind(entry)) for entry in entries if not is_temporary(entry.name)]
+        finally:
+            os.close(opened.fd)
+
+    def resolve(path: str) -> tuple[str, Kind] | None:
+        try:
+            opened = root.open(path, O_PATH)
+        except OSError:
+            return None
+        try:
+            return opened.path, _kind_of_mode(os.fstat(opened.fd).st_mode)
+        finally:
+            os.close(opened.fd)
+
+    def withheld(real: str) -> bool:
+        return matches(real, sensitive) is not None
+
+    return Tree(scan=scan, open=workspace.open_file, resolve=resolve, withheld=withheld)
+
+
+@contextmanager
+def quick_tree(workspace: LocalWorkspace) -> Generator[Tree]:
+    """Give the same tree for one thread that reads many files: the folder of the last one stays open.
+
+    A file is opened from there and never through a link; where its name is a link, the workspace opens it.
+    """
+    root = root_of(workspace)
+    held: list[tuple[str, int]] = []
+
+    def close() -> None:
+        while held:
+            os.close(held.pop()[1])
+
+    def open_file(path: str) -> BinaryIO:
+        folder, _, name = path.rpartition("/")
+        if not held or held[0][0] != folder:
+            close()
+            held.append((folder, root.open(folder or ".", O_PATH | os.O_DIRECTORY).fd))
+        try:
+            fd = os.open(name, _READ, dir_fd=held[0][1])
+        except OSError:  # a link, or what the workspace can say better
+            return workspace.open_file(path)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            return workspace.open_file(path)
+        return open(fd, "rb")
+
+    tree = local_tree(workspace)
+    try:
+        yield Tree(scan=tree.scan, open=open_file, resolve=tree.resolve, withheld=tree.withheld)
+    finally:
+        close()
+
+
+def remote_tree(files: Files, place: Workspace, loop: asyncio.AbstractEventLoop, *, sensitive: tuple[str, ...]) -> Tree:
+    """Return the tree of any workspace, for a worker thread: each step is one of the workspace's own coroutines.
+
+    A folder that is a link is known by its real path, which costs a step for each folder. Where a workspace cannot tell
+    real paths, only its own limit on paths ends a circle. A file is judged as sensitive by its own name.
+    """
+
+    def wait(coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+
+    def real_path(path: str) -> str | None:
+        try:
+            return wait(place.realpath(path))
+        except (OSError, WorkspaceError):
+            return None
+
+    def kind_of(entry: DirEntry, folder: str, real: str | None) -> Kind:
+        if not entry.is_dir:
+            return "file"
+        is_link = real_path(posixpath.join(folder, entry.name)) != posixpath.join(real or "", entry.name)
+        return "link" if is_link else "folder"
+
+    def scan(path: str) -> list[Entry]:
+        entries, real = files.scan_dir(path), real_path(path)
+        return [Entry(entry.name, kind_of(entry, path, real)) for entry in entries]
+
+    def resolve(path: str) -> tuple[str, Kind] | None:
+        real, top = real_path(path), real_path(".")
+        if real is None or top is None or posixpath.commonpath((real, top)) != top:
+            return None
+        try:
+            kind: Kind = "folder" if wait(place.stat(path)).is_dir else "file"
+        except OSError:
+            return None
+        return posixpath.relpath(real, top), kind
+
+    def withheld(real: str) -> bool:
+        return matches(real, sensitive) is not None
+
+    return Tree(scan=scan, open=files.open_file, resolve=resolve, withheld=withheld)
+
+
+def _kind(entry: "os.DirEntry[str]") -> Kind:
+    if entry.is_file(follow_symlinks=False):
+        return "file"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "link" if entry.is_symlink() else "other"
+
+
+def _kind_of_mode(mode: int) -> Kind:
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
