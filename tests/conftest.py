@@ -39,3 +39,11 @@ def thousand_folders(tmp_path: Path) -> Iterator[Path]:
     os.close(folder)
     yield root
     subprocess.run(["rm", "-rf", root], check=True)
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The journals of a test's workspaces lie in a folder of its own, also for the processes it starts."""
+    home = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    return home

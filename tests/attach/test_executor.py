@@ -135,3 +135,31 @@ async def test_a_call_may_name_its_own_workspace(project: Path, tmp_path: Path) 
 
     assert not elsewhere.success
     assert there.success
+
+
+async def test_a_preview_tells_and_does_nothing(project: Path) -> None:
+    executor = Executor(Registry().register_all(), workspace=project)
+    args = {"filepath": "README.md", "old_str": "adds", "new_str": "sums"}
+
+    preview = await executor.preview("edit_file", args)
+    done = await executor.execute("edit_file", args)
+
+    assert preview.output.startswith("Preview, nothing has changed yet.")
+    assert preview.diff == done.diff
+    assert done.diff is not None
+    assert done.diff[0].path == "README.md"
+
+
+async def test_a_preview_of_what_cannot_be_says_why(project: Path) -> None:
+    executor = Executor(Registry().register_all(), workspace=project)
+
+    wrong = await executor.preview("edit_file", {"filepath": "README.md"})
+    missing = await executor.preview("delete_file", {"filepath": "README.md"})
+    without = await executor.preview("list_dir", {})
+
+    assert wrong.error is not None
+    assert wrong.error.startswith("Invalid arguments: ")
+    assert missing.error is not None
+    assert "allow" in missing.error
+    assert without.error is not None
+    assert "has no preview" in without.error

@@ -183,3 +183,30 @@ def test_the_demo_does_the_job_on_a_copy_and_its_counts_are_true(project: Path) 
     assert "| src/add.py | 2 | 1 |" in done.stdout
     assert "Checked: the counts of all 2 files are true." in done.stdout
     assert sorted(path.relative_to(project) for path in project.rglob("*")) == before
+
+
+def test_a_change_is_previewed_made_and_taken_back(project: Path) -> None:
+    args = json.dumps({"filepath": "README.md", "old_str": "adds", "new_str": "sums"})
+    before = (project / "README.md").read_text()
+
+    preview = toolhaft("call", "edit_file", args, "--preview", cwd=project)
+    assert (project / "README.md").read_text() == before
+    done = toolhaft("call", "edit_file", args, "--json", cwd=project)
+    undone = toolhaft("undo", json.loads(done.stdout)["metadata"]["change_id"], cwd=project)
+
+    assert preview.stdout.startswith("Preview, nothing has changed yet.")
+    assert json.loads(done.stdout)["diff"][0]["unified"] in preview.stdout
+    assert undone.returncode == 0, undone.stderr
+    assert (project / "README.md").read_text() == before
+
+
+def test_files_are_deleted_only_where_the_option_says_so(project: Path) -> None:
+    args = json.dumps({"path": "README.md"})
+
+    refused = toolhaft("call", "delete_file", args, cwd=project)
+    allowed = toolhaft("call", "delete_file", args, "--allow-delete", cwd=project)
+
+    assert refused.returncode == 1
+    assert "allow_delete" in refused.stderr
+    assert allowed.returncode == 0
+    assert not (project / "README.md").exists()

@@ -1,5 +1,6 @@
 """What a model gets from `read_file`: numbered lines, and a note where they are not the whole truth."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -52,6 +53,7 @@ async def test_a_short_file_is_shown_whole_and_without_a_note(tmp_path: Path) ->
         "next_offset": None,
         "next_column": None,
         "version": {"size": 21, "mtime_ns": info.st_mtime_ns, "inode": info.st_ino},
+        "hash": None,
     }
 
 
@@ -254,4 +256,22 @@ def test_every_parameter_is_described() -> None:
     properties = tool_spec(read_file).schema["properties"]
 
     assert all(parameter["description"] for parameter in properties.values())
-    assert list(properties) == ["filepath", "offset", "limit", "column"]
+    assert list(properties) == ["filepath", "offset", "limit", "column", "with_hash"]
+
+
+async def test_a_hash_of_the_whole_file_comes_when_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
+    (tmp_path / "a.bin").write_bytes(bytes(range(256)))
+
+    with use_workspace(tmp_path):
+        plain, page, binary = (
+            await read_file("a.txt"),
+            await read_file("a.txt", limit=1, with_hash=True),
+            await read_file("a.bin", with_hash=True),
+        )
+
+    digest = hashlib.sha256(b"one\ntwo\n").hexdigest()
+    assert plain.facts["hash"] is None
+    assert page.facts["hash"] == digest
+    assert digest in page
+    assert hashlib.sha256(bytes(range(256))).hexdigest() in binary

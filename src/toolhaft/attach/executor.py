@@ -6,8 +6,8 @@ or another protocol meets exactly what a call from an agent meets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,9 +21,9 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 from pydantic_core import to_json
 
-from toolhaft.attach.toolset import GovernedToolset
+from toolhaft.attach.toolset import GovernedToolset, parted
 from toolhaft.registry import Registry
-from toolhaft.spec import FileDiff, ToolResult
+from toolhaft.spec import FileDiff, ToolResult, ToolSpec, tool_spec
 from toolhaft.workspace import use_workspace
 
 
@@ -53,9 +53,30 @@ class Executor:
         unknown name; never raises for what a tool does.
         """
         tool = self._registry.get(name)
-        place = workspace if workspace is not None else self._workspace
-        with use_workspace(place) if place is not None else nullcontext():
+        with self._bound(workspace):
             return await _result(tool, name, args, call_id)
+
+    async def preview(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str,
+        *,
+        workspace: str | Path | WorkspaceBackend | None = None,
+    ) -> ToolResult:
+        """What the tool `name` would do with `args`, with nothing done; a failed result where it cannot tell."""
+        spec = tool_spec(self._registry.get(name))
+        if spec.preview is None:
+            return _failure(name, f"{name!r} has no preview: what it would do is known only once it is done.")
+        with self._bound(workspace):
+            return await _answer(name, _previewed(spec, args))
+
+    def _bound(self, workspace: str | Path | WorkspaceBackend | None) -> AbstractContextManager[object]:
+        place = workspace if workspace is not None else self._workspace
+        return use_workspace(place) if place is not None else nullcontext()
+
+
+async def _previewed(spec: ToolSpec, args: Mapping[str, Any] | str) -> Any:
+    return parted(await spec.preview(**spec.validate(args)))
 
 
 async def _result(
@@ -66,8 +87,13 @@ async def _result(
     if call_id is not None:
         call.tool_call_id = call_id
     manager = await ToolManager[Any](GovernedToolset([tool])).for_run_step(context)
+    return await _answer(name, manager.handle_call(call, wrap_validation_errors=False), call.tool_call_id)
+
+
+async def _answer(name: str, pending: Awaitable[Any], call_id: str | None = None) -> ToolResult:
+    """The result of what is awaited, whatever a tool may raise."""
     try:
-        answer = await manager.handle_call(call, wrap_validation_errors=False)
+        answer = await pending
     except ValidationError as error:
         return _failure(name, f"Invalid arguments: {_mistakes(error)}", retry=True)
     except ModelRetry as error:
@@ -77,7 +103,7 @@ async def _result(
     except (ApprovalRequired, CallDeferred) as pause:
         reason = "needs approval" if isinstance(pause, ApprovalRequired) else "is answered later, outside"
         return _failure(
-            name, f"The call {reason}; nothing has run.", pending=call.tool_call_id, **dict(pause.metadata or {})
+            name, f"The call {reason}; nothing has run.", **{"pending": call_id, **dict(pause.metadata or {})}
         )
     return _success(name, cast("ToolReturn[Any]", answer))  # what our leaf answers; nobody here to deny a call
 

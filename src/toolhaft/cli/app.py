@@ -51,16 +51,35 @@ def call(
     stdin: Annotated[
         bool, typer.Option("--stdin", help='Read one {"tool", "args", "workspace"} a line, answer one line each.')
     ] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Tell what the call would do, and do nothing.")] = False,
+    allow_delete: Annotated[bool, typer.Option("--allow-delete", help="Let tools delete files.")] = False,
 ) -> None:
     """Call a tool. Exit status: 0 it succeeded, 1 it failed, 2 it could not be run."""
-    from toolhaft.cli.call import call_lines, call_once
+    from toolhaft.cli.call import Settings, call_lines, call_once
 
+    settings = Settings(workspace=workspace, allow_delete=allow_delete, preview=preview)
     if stdin:
-        raise typer.Exit(asyncio.run(call_lines(sys.stdin.buffer, sys.stdout, workspace)))
+        raise typer.Exit(asyncio.run(call_lines(sys.stdin.buffer, sys.stdout, settings)))
     if tool is None:
         typer.echo("No tool named. Give a name and its arguments, or --stdin.", err=True)
         raise typer.Exit(2)
-    raise typer.Exit(asyncio.run(call_once(tool, args, workspace, as_json=as_json)))
+    raise typer.Exit(asyncio.run(call_once(tool, args, settings, as_json=as_json)))
+
+
+@app.command()
+def undo(
+    change_id: Annotated[str, typer.Argument(help="The id that the answer of a change gave.")],
+    workspace: Workspace = Path(),
+) -> None:
+    """Take back a change that a tool made."""
+    import json
+
+    from toolhaft.cli.call import Settings, call_once
+
+    settings = Settings(workspace=workspace, allow_delete=True)
+    raise typer.Exit(
+        asyncio.run(call_once("undo_change", json.dumps({"change_id": change_id}), settings, as_json=False))
+    )
 
 
 @app.command()

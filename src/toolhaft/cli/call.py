@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -10,12 +11,21 @@ from toolhaft.attach.executor import Executor
 from toolhaft.discovery import ToolLoadError
 from toolhaft.registry import Registry, ToolNotFoundError
 from toolhaft.spec import ToolResult
+from toolhaft.workspace import LocalWorkspace
 
 
-async def call_once(name: str, args: str, workspace: Path, *, as_json: bool) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the options of the command line say about every call."""
+
+    workspace: Path
+    allow_delete: bool = False
+    preview: bool = False
+
+
+async def call_once(name: str, args: str, settings: Settings, *, as_json: bool) -> int:
     """Call a tool and print its answer: 0 it succeeded, 1 it failed, 2 it could not be run."""
-    executor = Executor(Registry().register_all())
-    result, status = await _answer(executor, {"tool": name, "args": args}, workspace)
+    result, status = await _Caller(settings).answer({"tool": name, "args": args})
     if as_json:
         print(result.to_json())
     elif result.success:
@@ -25,12 +35,12 @@ async def call_once(name: str, args: str, workspace: Path, *, as_json: bool) -> 
     return status
 
 
-async def call_lines(lines: Iterable[bytes], out: TextIO, workspace: Path) -> int:
+async def call_lines(lines: Iterable[bytes], out: TextIO, settings: Settings) -> int:
     """Answer one JSON object for each line, in order; 0 when every line was answered."""
-    executor = Executor(Registry().register_all())
+    caller = _Caller(settings)
     for line in lines:
         if line.strip():
-            result, _ = await _answer(executor, _request(line), workspace)
+            result, _ = await caller.answer(_request(line))
             out.write(result.to_json() + "\n")
             out.flush()
     return 0
@@ -47,24 +57,39 @@ def _request(line: bytes) -> dict[str, Any] | str:
     return cast("dict[str, Any]", request)
 
 
-async def _answer(executor: Executor, request: dict[str, Any] | str, workspace: Path) -> tuple[ToolResult, int]:
-    if isinstance(request, str):
-        return ToolResult(tool_name="", success=False, error=request), 2
-    name, args, place = request["tool"], request.get("args", {}), request.get("workspace", str(workspace))
-    problem = _problem(args, place)
-    if problem:
-        return ToolResult(tool_name=name, success=False, error=problem), 2
-    try:
-        result = await executor.execute(name, args, workspace=place)
-    except (ToolNotFoundError, ToolLoadError) as error:
-        return ToolResult(tool_name=name, success=False, error=str(error)), 2
-    return result, 0 if result.success else 1
+class _Caller:
+    """Answers requests; a workspace is opened once, however many requests name it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._executor = Executor(Registry().register_all())
+        self._places: dict[str, LocalWorkspace] = {}
+
+    async def answer(self, request: dict[str, Any] | str) -> tuple[ToolResult, int]:
+        if isinstance(request, str):
+            return ToolResult(tool_name="", success=False, error=request), 2
+        name, args = request["tool"], request.get("args", {})
+        folder = request.get("workspace", str(self._settings.workspace))
+        problem = _problem(args, folder)
+        if problem:
+            return ToolResult(tool_name=name, success=False, error=problem), 2
+        call = self._executor.preview if self._settings.preview else self._executor.execute
+        try:
+            result = await call(name, args, workspace=self._place(folder))
+        except (ToolNotFoundError, ToolLoadError) as error:
+            return ToolResult(tool_name=name, success=False, error=str(error)), 2
+        return result, 0 if result.success else 1
+
+    def _place(self, folder: str) -> LocalWorkspace:
+        if folder not in self._places:
+            self._places[folder] = LocalWorkspace(folder, allow_delete=self._settings.allow_delete)
+        return self._places[folder]
 
 
-def _problem(args: Any, place: Any) -> str | None:
+def _problem(args: Any, folder: Any) -> str | None:
     """Why the call cannot be run, if it cannot."""
     if not isinstance(args, dict | str):
         return f"Invalid arguments: {args!r} is no JSON object. Write them as {{'name': value}}."
-    if not isinstance(place, str) or "\0" in place or not Path(place).is_dir():
-        return f"The workspace {place!r} is not a folder. Give the path of an existing one."
+    if not isinstance(folder, str) or "\0" in folder or not Path(folder).is_dir():
+        return f"The workspace {folder!r} is not a folder. Give the path of an existing one."
     return None

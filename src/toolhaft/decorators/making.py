@@ -86,7 +86,7 @@ def make_tool(
         prompt_file=prompt.file if prompt else None,
         timeout_seconds=seconds,
         approval=options.get("approval"),
-        preview=options.get("preview"),
+        preview=_preview(options.get("preview"), name, names=tuple(shape.parameters), route=route),
         idempotent=options.get("idempotent", False),
     )
     setattr(tool, MARK, spec)
@@ -124,6 +124,11 @@ def _routed(
 
 def _never(level: int) -> bool:
     return False
+
+
+def _preview(function: Any, name: str, *, names: tuple[str, ...], route: Route) -> Any:
+    """The preview as a caller gets it: what it raises is routed as what the tool raises."""
+    return None if function is None else _wrapped(function, f"preview of {name}", names=names, route=route)
 
 
 def _limited(function: AsyncFunction, name: str, seconds: float) -> AsyncFunction:

@@ -1,25 +1,27 @@
 """Read a page of a file: numbered lines of a text, an image as an image, of anything else what it is."""
 
+import hashlib
 from typing import Any
 
 from pydantic_ai import BinaryContent, ModelRetry
 
 from toolhaft.decorators import file_tool
 from toolhaft.spec import ToolText
-from toolhaft.workspace import workspace
+from toolhaft.workspace import Files, workspace
 from toolhaft.workspace.pages import MAX_CHARACTERS, Binary, Page, PageError
 from toolhaft.workspace.text import UTF_8
 
 
 @file_tool
 async def read_file(
-    filepath: str, offset: int = 1, limit: int = 2000, column: int = 1
+    filepath: str, offset: int = 1, limit: int = 2000, column: int = 1, with_hash: bool = False
 ) -> str | list[str | BinaryContent]:
     """Return the lines of a text file from `offset` on, each as its number, a tab and the line.
 
     At most `limit` lines and 60,000 characters; a note in brackets at the end says what was left out and how to get
     it, and what else is odd. A negative `offset` counts from the end. `column` goes on within a line that is longer
-    than a page. An image comes back as `[text, image]`; any other binary file is described.
+    than a page. `with_hash` adds the SHA-256 of the whole file. An image comes back as `[text, image]`; any other
+    binary file is described.
 
     Raises `ModelRetry` where there is no such line (with the true count), and for a folder.
     """
@@ -31,11 +33,17 @@ async def read_file(
         raise ModelRetry(str(error)) from error
     except IsADirectoryError as error:
         raise ModelRetry(f"{path!r} is a folder, not a file. Call list_dir with it to see what is inside.") from error
-    return _binary(path, page) if isinstance(page, Binary) else _text(path, page, offset=offset)
+    digest = await place.in_thread(lambda files: _sha256(files, filepath)) if with_hash else None
+    return _binary(path, page, digest) if isinstance(page, Binary) else _text(path, page, digest, offset=offset)
 
 
-def _text(path: str, page: Page, *, offset: int) -> ToolText:
-    notes = " ".join(_notes(path, page, offset=offset))
+def _sha256(files: Files, filepath: str) -> str:
+    with files.open_file(filepath) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # pyright: ignore[reportArgumentType]
+
+
+def _text(path: str, page: Page, digest: str | None, *, offset: int) -> ToolText:
+    notes = " ".join([*_notes(path, page, offset=offset), *_told(digest)])
     parts = [page.numbered(), f"[{notes}]" if notes else ""]
     return ToolText(
         "\n\n".join(part for part in parts if part),
@@ -49,7 +57,12 @@ def _text(path: str, page: Page, *, offset: int) -> ToolText:
         next_offset=page.next_offset,
         next_column=page.next_column if page.truncated else None,
         version=_version(page),
+        hash=digest,
     )
+
+
+def _told(digest: str | None) -> list[str]:
+    return [] if digest is None else [f"SHA-256 of the file: {digest}."]
 
 
 def _notes(path: str, page: Page, *, offset: int) -> list[str]:
@@ -83,14 +96,19 @@ def _what_was_left_out(page: Page) -> str:
     return f"{shown} are shown ({why}). To go on: offset={page.next_offset}{column}."
 
 
-def _binary(path: str, file: Binary) -> str | list[str | BinaryContent]:
-    facts: dict[str, Any] = {"path": path, "kind": file.kind, "size": file.size, "version": _version(file)}
+def _binary(path: str, file: Binary, digest: str | None) -> str | list[str | BinaryContent]:
+    facts: dict[str, Any] = {
+        "path": path,
+        "kind": file.kind,
+        "size": file.size,
+        "version": _version(file),
+        "hash": digest,
+    }
     if file.image is not None:
-        shown = ToolText(f"[{path}: {file.kind}, {file.size} bytes]", **facts, truncated=False)
-        return [shown, BinaryContent(data=file.image, media_type=file.kind)]
-    return ToolText(
-        f"[{path} is not text: {file.kind}, {file.size} bytes. Its content is not shown.]", **facts, truncated=True
-    )
+        shown = " ".join([f"{path}: {file.kind}, {file.size} bytes", *_told(digest)])
+        return [ToolText(f"[{shown}]", **facts, truncated=False), BinaryContent(data=file.image, media_type=file.kind)]
+    described = f"{path} is not text: {file.kind}, {file.size} bytes. Its content is not shown."
+    return ToolText(f"[{' '.join([described, *_told(digest)])}]", **facts, truncated=True)
 
 
 def _version(of: Page | Binary) -> dict[str, int] | None:
