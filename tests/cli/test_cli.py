@@ -210,3 +210,12 @@ def test_files_are_deleted_only_where_the_option_says_so(project: Path) -> None:
     assert "allow_delete" in refused.stderr
     assert allowed.returncode == 0
     assert not (project / "README.md").exists()
+
+
+def test_the_demo_repairs_a_fault_in_a_copy_of_this_project() -> None:
+    done = toolhaft("demo")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "One function of the copy is broken: [0, 0, 1, 1]" in done.stdout
+    assert "-    return text.count(" in done.stdout
+    assert "The function now: [0, 1, 1, 2]" in done.stdout

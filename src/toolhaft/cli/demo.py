@@ -8,20 +8,24 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models import Model
 
 import toolhaft
 from toolhaft.attach.toolkit import Toolkit
+from toolhaft.cli import fault
 from toolhaft.cli.scripted import scripted_model, survey
 
 JOB = """\
 Survey the project in your workspace. Look around with list_dir, then read at least five of its Python files with
 read_file. Write REPORT.md with a Markdown table that has the columns file, lines, functions: one row for each file
 you read, with its number of lines and how many lines of it define a function (`def` or `async def`, indented or
-not). Then submit a summary of one or two sentences."""
+not). At last submit a summary of one or two sentences."""
 
 REPORT = "REPORT.md"
 _ROW = re.compile(r"^\| `?([^|`]+?)`? \| (\d+) \| (\d+) \|$", re.MULTILINE)
@@ -29,18 +33,34 @@ _DEFINITION = re.compile(r"^\s*(async )?def ", re.MULTILINE)
 
 
 async def run_demo(project: Path | None) -> int:
-    """Do the job on a copy of `project`: 0 when the report is there and every count in it is true."""
+    """Do the job on a copy of `project`: 0 when the report is there, its counts are true, and the fault is repaired."""
     source = project or _own_project()
-    with tempfile.TemporaryDirectory(prefix="toolhaft-demo-") as folder, _printed_calls():
+    with tempfile.TemporaryDirectory(prefix="toolhaft-demo-") as folder, _PrintedCalls():
         copy = Path(folder, source.resolve().name)
         shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__"))
-        model = _model()
+        is_broken = fault.plant(copy)
+        model = os.environ.get("TOOLHAFT_MODEL") or scripted_model(lambda: survey(repairs=is_broken))
         print(f"An agent works on a copy of {source.resolve().name}/ ({_name(model)})\n", flush=True)
+        if is_broken:
+            print(f"One function of the copy is broken: {fault.shown(copy)}\n", flush=True)
         kit = Toolkit(copy, tools="files")
         agent = Agent(model, capabilities=[kit], output_type=kit.output_type)
-        result = await agent.run(JOB)
+        result = await agent.run(f"{JOB}\n\n{fault.FAILURE}" if is_broken else JOB)
         print(f"\nSubmitted: {result.output}\n")
-        return _show_and_check(copy)
+        status = _show_and_check(copy)
+        return max(status, _show_repair(copy, result.all_messages())) if is_broken else status
+
+
+def _show_repair(project: Path, messages: Sequence[ModelMessage]) -> int:
+    """Print the diffs of what was changed in place, and whether the function is whole again."""
+    for message in messages:
+        for part in message.parts:
+            facts = cast("dict[str, Any]", part.metadata or {}) if isinstance(part, ToolReturnPart) else {}
+            for diff in facts.get("diff", ()):
+                if not diff["is_new_file"]:
+                    print(diff["unified"])
+    print(f"The function now: {fault.shown(project)}")
+    return 0 if fault.is_repaired(project) else 1
 
 
 def _own_project() -> Path:
@@ -48,10 +68,6 @@ def _own_project() -> Path:
     package = Path(toolhaft.__file__).parent
     checkout = package.parents[1]
     return checkout if (checkout / "pyproject.toml").exists() else package
-
-
-def _model() -> Model | str:
-    return os.environ.get("TOOLHAFT_MODEL") or scripted_model(survey)
 
 
 def _name(model: Model | str) -> str:
@@ -84,7 +100,7 @@ def _counted(project: Path, file: str) -> tuple[str, str, str]:
     return file, str(lines), str(len(_DEFINITION.findall(text)))
 
 
-class _printed_calls(logging.Handler):
+class _PrintedCalls(logging.Handler):
     """Print each call with its arguments, outcome and time, as the tools log it."""
 
     def __enter__(self) -> None:

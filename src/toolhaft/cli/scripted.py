@@ -11,6 +11,8 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from toolhaft.cli import fault
+
 Script = Generator[list[ToolCallPart], list[str], None]
 
 
@@ -25,15 +27,26 @@ def scripted_model(script: Callable[[], Script]) -> FunctionModel:
     return FunctionModel(respond, model_name="scripted")
 
 
-def survey() -> Script:
-    """Look around, read the Python files that are found first, report what they hold."""
+def survey(*, repairs: bool) -> Script:
+    """Look around, read the Python files that are found first, report what they hold, and repair the planted fault."""
     [tree] = yield [_call("list_dir", max_files=400)]
     files = [path for path in _paths(tree) if path.endswith(".py")][:8]
     pages = yield [_call("read_file", filepath=file) for file in files]
     rows = [_row(file, page) for file, page in zip(files, pages, strict=True)]
     report = "# What the project holds\n\n| file | lines | functions |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     yield [_call("write_file", filepath="REPORT.md", content=report)]
+    if repairs:
+        yield from _repair()
     yield [_call("submit", summary=f"Read {len(rows)} Python files and counted their lines and functions.")]
+
+
+def _repair() -> Script:
+    """Read the function that fails, and put back what it lacks."""
+    [page] = yield [_call("read_file", filepath=fault.FILE)]
+    lines = re.findall(r"^ *\d+\t(.*)$", page, re.MULTILINE)
+    start = next(number for number, line in enumerate(lines) if line.startswith("def count_lines"))
+    broken = next(line for line in lines[start:] if fault.BROKEN in line)
+    yield [_call("edit_file", filepath=fault.FILE, old_str=broken, new_str=broken.replace(fault.BROKEN, fault.WHOLE))]
 
 
 def _paths(tree: str) -> list[str]:
