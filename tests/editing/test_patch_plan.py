@@ -3,9 +3,12 @@
 import pickle
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tests.editing.trees import hunk, patched
-from toolhaft.editing import PatchError, Reason, plan_patch
+from toolhaft.editing import PatchError, Reason, plan_patch, unified_diff
+from toolhaft.editing.exact import spliced
 
 RENAME = "diff --git a/f b/g\nsimilarity index 90%\nrename from f\nrename to g\n"
 
@@ -208,3 +211,19 @@ def test_what_the_reader_raises_comes_through():
 
     with pytest.raises(PermissionError, match=r"f\.txt"):
         plan_patch(hunk("-a\n+b\n"), read)
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "", "c\r", "def f():", "  y"]), max_size=14)
+
+
+@given(old=LINES, new=LINES, old_end=st.sampled_from(["", "\n", "\r\n"]), new_end=st.sampled_from(["", "\n", "\r\n"]))
+def test_the_edits_of_a_change_lead_from_the_old_text_to_the_new(
+    old: list[str], new: list[str], old_end: str, new_end: str
+) -> None:
+    before, after = "\n".join(old) + old_end, "\n".join(new) + new_end
+    patch = unified_diff(before, after, path="f", max_lines=None, max_line_chars=None).text
+    assume(patch)
+
+    for change in plan_patch(patch, {"f": before}.get):
+        assert change.text == after
+        assert spliced(before, change.edits) == after

@@ -4,15 +4,29 @@ Every hunk is placed on the text as it was before, then the order is checked: hu
 on lines that another changes. Lines that stay are taken from the file, never from the patch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from toolhaft.editing.exact import Edit
 from toolhaft.editing.file_lines import FileLines
 from toolhaft.editing.patch_model import Hunk, PatchError, PatchProblem
 from toolhaft.editing.patch_place import Unplaced, is_literal, place_hunk
 from toolhaft.editing.refusal import Reason
 
-__all__ = ["PlacedHunk", "apply_hunks"]
+__all__ = ["Patched", "PlacedHunk", "apply_hunks"]
+
+
+Piece = tuple[int, int, list[str]]
+"""Old lines `start:end`, and the lines (without their LF) that stand in their place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patched:
+    """The text with all hunks applied, where each was placed, and the edits that lead from the one to the other."""
+
+    text: str
+    hunks: tuple["PlacedHunk", ...] = ()
+    edits: tuple[Edit[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +40,8 @@ class PlacedHunk:
     removed: int
 
 
-def apply_hunks(
-    text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool = False
-) -> tuple[str, tuple[PlacedHunk, ...]]:
-    """`text` with all `hunks` applied, and where; raises `PatchError` with a problem for every hunk that has no place.
+def apply_hunks(text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool = False) -> Patched:
+    """`text` with all `hunks` applied; raises `PatchError` with a problem for every hunk that has no place.
 
     `in_order`: a hunk without a line number is looked for behind the one before it.
     """
@@ -50,8 +62,11 @@ def apply_hunks(
     if problems:
         raise PatchError(*problems)
     if not placed:
-        return text, ()
-    return _joined(lines, _spliced(lines, placed), placed), tuple(_report(*where) for where in placed)
+        return Patched(text=text)
+    pieces = [_piece(lines, *where) for where in placed]
+    after = _joined(lines, _spliced(lines, pieces), placed)
+    edits = tuple(_edits(text, after, lines, pieces))
+    return Patched(text=after, hunks=tuple(_report(*where) for where in placed), edits=edits)
 
 
 def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> None:
@@ -70,15 +85,36 @@ def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> 
     )
 
 
-def _spliced(lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> list[str]:
+def _piece(lines: FileLines, hunk: Hunk, start: int) -> Piece:
+    first, last = hunk.changed
+    return start + first, start + last, _new_lines(lines, hunk, start, first, last)
+
+
+def _spliced(lines: FileLines, pieces: Sequence[Piece]) -> list[str]:
     raw: list[str] = []
     copied = 0
-    for hunk, start in placed:
-        first, last = hunk.changed
-        raw += lines.raw[copied : start + first]
-        raw += _new_lines(lines, hunk, start, first, last)
-        copied = start + last
+    for start, end, new in pieces:
+        raw += lines.raw[copied:start]
+        raw += new
+        copied = end
     return raw + lines.raw[copied:]
+
+
+def _edits(text: str, after: str, lines: FileLines, pieces: Sequence[Piece]) -> Iterator[Edit[str]]:
+    """The pieces as spans of characters. What stands between them is the same in both texts."""
+    old_at = new_at = copied = 0
+    for start, end, new in pieces:
+        between = _size(lines.raw[copied:start])
+        old_at, new_at, copied = old_at + between, new_at + between, end
+        old_end, new_end = old_at + _size(lines.raw[start:end]), new_at + _size(new)
+        if end == len(lines.raw):  # here the line end may be missing before, after, or both
+            old_end, new_end = len(text), len(after)
+        yield Edit(start=min(old_at, len(text)), end=old_end, new=after[min(new_at, len(after)) : new_end])
+        old_at, new_at = old_end, new_end
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum(map(len, lines)) + len(lines)
 
 
 def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) -> list[str]:

@@ -7,6 +7,7 @@ because every hunk of every file has its place before the first byte changes.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from toolhaft.editing.exact import Edit
 from toolhaft.editing.patch_apply import PlacedHunk, apply_hunks
 from toolhaft.editing.patch_files import existing_path, matches_filepath, new_path
 from toolhaft.editing.patch_model import FilePatch, Kind, PatchError, PatchProblem
@@ -24,6 +25,7 @@ class FileChange:
 
     `path` is its name afterwards (for a deletion: its name), `old_path` the name it had or was copied from, where that
     is another. `old_text` and `text` are None where there is no file. `mode` is 0o644 or 0o755 where the patch sets it.
+    `edits` lead from `old_text` to `text` where a file is changed in place by one section of the patch, else none.
     """
 
     kind: Kind
@@ -33,6 +35,7 @@ class FileChange:
     text: str | None = None
     mode: int | None = None
     hunks: tuple[PlacedHunk, ...] = ()
+    edits: tuple[Edit[str], ...] = ()
 
 
 def plan_patch(patch: str, read: Read, *, filepath: str | None = None) -> tuple[FileChange, ...]:
@@ -88,11 +91,11 @@ def _joined(before: FileChange, change: FileChange) -> FileChange:
     """Two changes of one file as one."""
     hunks, mode = before.hunks + change.hunks, change.mode or before.mode
     if change.kind == "change":
-        return replace(before, text=change.text, hunks=hunks, mode=mode)
+        return replace(before, text=change.text, hunks=hunks, mode=mode, edits=())
     if before.kind == "change" and change.kind in ("delete", "rename"):
-        return replace(change, old_text=before.old_text, hunks=hunks, mode=mode)
+        return replace(change, old_text=before.old_text, hunks=hunks, mode=mode, edits=())
     if before.kind == "delete" and change.kind == "add":
-        return replace(change, kind="change", old_text=before.old_text)
+        return replace(change, kind="change", old_text=before.old_text, edits=())
     raise _refused(Reason.CONFLICT, f"the patch names it twice, to {before.kind} and to {change.kind} it.", change.path)
 
 
@@ -158,7 +161,8 @@ def _added(section: FilePatch, tree: _Tree) -> FileChange:
 
 
 def _deleted(section: FilePatch, path: str, text: str) -> FileChange:
-    left, placed = apply_hunks(text, section.hunks, path=path)
+    patched = apply_hunks(text, section.hunks, path=path)
+    left = patched.text
     if left and not section.unchecked_delete:
         raise _refused(
             Reason.CONFLICT,
@@ -166,7 +170,7 @@ def _deleted(section: FilePatch, path: str, text: str) -> FileChange:
             "Read it again before deleting it.",
             path,
         )
-    return FileChange(kind="delete", path=path, old_text=text, hunks=placed)
+    return FileChange(kind="delete", path=path, old_text=text, hunks=patched.hunks)
 
 
 def _moved(section: FilePatch, tree: _Tree, path: str, text: str) -> FileChange:
@@ -175,17 +179,31 @@ def _moved(section: FilePatch, tree: _Tree, path: str, text: str) -> FileChange:
         return _changed(section, path, text)
     if tree.exists(target):
         raise _refused(Reason.FILE_EXISTS, f"{path!r} cannot take this name: there is such a file.", target)
-    after, placed = apply_hunks(text, section.hunks, path=path, in_order=section.in_order)
+    patched = apply_hunks(text, section.hunks, path=path, in_order=section.in_order)
     return FileChange(
-        kind=section.kind, path=target, old_path=path, old_text=text, text=after, mode=section.mode, hunks=placed
+        kind=section.kind,
+        path=target,
+        old_path=path,
+        old_text=text,
+        text=patched.text,
+        mode=section.mode,
+        hunks=patched.hunks,
     )
 
 
 def _changed(section: FilePatch, path: str, text: str) -> FileChange:
-    after, placed = apply_hunks(text, section.hunks, path=path, in_order=section.in_order)
-    if after == text and section.mode is None:
+    patched = apply_hunks(text, section.hunks, path=path, in_order=section.in_order)
+    if patched.text == text and section.mode is None:
         raise _refused(Reason.SAME, "the patch changes nothing in it.", path)
-    return FileChange(kind="change", path=path, old_text=text, text=after, mode=section.mode, hunks=placed)
+    return FileChange(
+        kind="change",
+        path=path,
+        old_text=text,
+        text=patched.text,
+        mode=section.mode,
+        hunks=patched.hunks,
+        edits=patched.edits,
+    )
 
 
 def _refused(reason: Reason, message: str, path: str | None) -> PatchError:

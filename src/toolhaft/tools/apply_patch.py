@@ -5,7 +5,7 @@ from typing import Any
 
 from toolhaft.decorators import base_tool
 from toolhaft.decorators.routing import route_file
-from toolhaft.editing import FileChange, plan_patch
+from toolhaft.editing import FileChange, UnifiedDiff, edits_diff, plan_patch
 from toolhaft.spec import ToolKind, ToolText
 from toolhaft.tools._changing import Staged, change_files, content_diff, counted, decode_loosely, encode_loosely
 from toolhaft.workspace.changes import ChangeSet
@@ -85,7 +85,9 @@ class _Patch:
         assert change.text is not None
         return encode_loosely(change.text, self._encodings.get(change.old_path or change.path, UTF_8))
 
-    def _diff(self, change: FileChange) -> Any:
+    def _diff(self, change: FileChange) -> UnifiedDiff:
+        if change.edits and change.old_text is not None:
+            return edits_diff(change.old_text, change.edits, path=change.path)
         before = None if change.kind == "add" else self._before.get(change.old_path or change.path)
         after = None if change.text is None else self._content(change)
         return content_diff(change.path, before, after, old_path=change.old_path)
