@@ -138,6 +138,7 @@ def caveats(means: Means, area: Area) -> tuple[str, ...]:
     inside = [path for path in area.hidden if is_below(path, area.root)]
     uncut = "UDP" if landlock.version() >= _FIRST_WITH_TCP else "the network"
     notes = [f"{uncut} was not cut off"] * (not area.network)
+    notes.append("modes, owners and times of files elsewhere could be changed")
     return (*notes, *[f"{len(inside)} sensitive files of the workspace could be read"] * bool(inside))
 
 
@@ -145,6 +146,8 @@ def _options(area: Area) -> list[str]:
     # Without --die-with-parent: what the shell leaves must live until the supervisor has seen it.
     options = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--json-status-fd", "3"]
     options += [] if area.network else ["--unshare-net"]
+    # Root would keep all of them within its namespaces, and unmount what hides.
+    options += ["--cap-drop", "ALL"]
     options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     if is_below(_TMP, area.root):
         options += ["--bind", area.private, area.private]
