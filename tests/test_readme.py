@@ -15,7 +15,7 @@ COMMANDS = [
     line
     for block in re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     for line in block.splitlines()
-    if line.startswith("toolhaft ")
+    if line.startswith("toolhaft ") and "CHANGE_ID" not in line
 ]
 
 
