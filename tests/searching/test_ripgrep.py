@@ -268,7 +268,7 @@ async def test_what_ripgrep_says_of_files_is_taken_to_the_end(tmp_path: Path) ->
         yield Chunk(b"./a\x001\x011\x01x\n./a: WARNING: stopped searching binary file after match (found NUL)\nodd\n")
         yield Chunk(b'./d: binary file matches (found "\\0" byte around offset 3)\n')
         yield Chunk(b" denied (os error 13)", is_error=True)
-        yield Chunk(b"./c\x001\x01x")
+        yield Chunk(b"./c\x001\x01x\n")
         yield Exit(2)
 
     found = await search(Query(pattern="x"), tree, said)

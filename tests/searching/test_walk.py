@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Reason
 from toolhaft.searching.ripgrep import list_files, search
 from toolhaft.searching.scan import scan, scan_names
-from toolhaft.searching.tree import Entry, Tree
+from toolhaft.searching.tree import Listing, Tree
 
 
 def by_both(root: Path, query: Query, *, withheld: tuple[str, ...] = ()) -> Found:
@@ -288,7 +288,7 @@ def test_a_link_above_the_start_and_links_left_out_by_name_are_counted(tmp_path:
 def test_a_folder_that_cannot_be_listed_is_counted(tmp_path: Path) -> None:
     tree = tree_of(build(tmp_path, {"a": "needle", "d/b": "needle"}))
 
-    def listed(path: str) -> Iterable[Entry]:
+    def listed(path: str) -> Listing:
         if path == "d":
             raise PermissionError(path)
         return tree.scan(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from toolhaft.searching.drive import Chunk, Exit
-from toolhaft.searching.tree import Entry, Kind, Tree
+from toolhaft.searching.tree import Entry, Kind, Listing, Tree
 
 RG = shutil.which("rg", path=sysconfig.get_path("scripts")) or "rg"
 
@@ -33,9 +33,9 @@ def build(root: Path, files: Mapping[str, str | bytes]) -> Path:
 def tree_of(root: Path, *, withheld: Callable[[str], bool] = lambda path: False) -> Tree:
     real_root = os.path.realpath(root)
 
-    def scan(path: str) -> list[Entry]:
+    def scan(path: str) -> Listing:
         with os.scandir(root / path) as entries:
-            return [Entry(entry.name, _entry_kind(entry)) for entry in entries]
+            return Listing.of(Entry(entry.name, _entry_kind(entry)) for entry in entries)
 
     def open_file(path: str) -> BinaryIO:
         if resolve(path) is None:

@@ -3,11 +3,13 @@
 import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import BinaryIO
 
 from .dialect import Pattern, readable
-from .query import Query
-from .results import Line, window
+from .query import MAX_FILE_BYTES, Query
+from .results import Cut, FileMatches, Line, window
+from .tree import Tree
 
 _BLOCK_BYTES = 64 * 1024  # what is matched at once, between two looks at the clock
 _HEAD_BYTES = 64 * 1024
@@ -55,24 +57,51 @@ def hits(data: bytes, pattern: Pattern, *, stop: Callable[[], bool]) -> Iterator
         number += block.count(b"\n")
 
 
-def shown(data: bytes, found: list[Hit], query: Query) -> tuple[Line, ...]:
-    """Give the lines to show: windows around the matches, and the context that the query asks for."""
-    matches = {hit.number: hit for hit in found}
-    if not query.context_lines:
-        return tuple(Line(hit.number, window(hit.line, hit.at)) for hit in found)
-    lines = data.removesuffix(b"\n").split(b"\n")
+def shown(found: list[Hit]) -> tuple[Line, ...]:
+    """Give the lines to show: windows around the matches."""
+    return tuple(Line(hit.number, window(hit.line, hit.at)) for hit in found)
+
+
+def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
+    """Give a file with the lines around its matches, as they are now; without them where it cannot be read any more."""
+    file, end = cut
+    matches = {line.number: line for line in file.lines}
     near = {
         number
-        for hit in found
-        for number in range(hit.number - query.context_lines, hit.number + query.context_lines + 1)
-        if 1 <= number <= len(lines)
+        for match in matches
+        for number in range(max(match - query.context_lines, 1), match + query.context_lines + 1)
+        if end is None or number < end
     }
-    return tuple(
-        Line(number, window(matches[number].line, matches[number].at))
-        if number in matches
-        else Line(number, window(lines[number - 1], 0), is_match=False)
-        for number in sorted(near)
-    )
+    if near == matches.keys():
+        return file
+    try:
+        with tree.open(file.path) as content:
+            around = _lines_at(content, near - matches.keys())
+    except OSError:
+        return file
+    lines = matches | {number: Line(number, window(line, 0), is_match=False) for number, line in around.items()}
+    return FileMatches(file.path, file.count, tuple(lines[number] for number in sorted(lines)))
+
+
+def _lines_at(file: BinaryIO, numbers: set[int]) -> dict[int, bytes]:
+    last, found = max(numbers), dict[int, bytes]()
+    for number, line in enumerate(_lines(file), 1):
+        if number in numbers:
+            found[number] = line.removesuffix(b"\n")
+        if number >= last:
+            break
+    return found
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Give the lines of a file as UTF-8, reading no more of it than is asked for, but for UTF-16."""
+    first = file.readline()
+    if first[:2] not in _UTF16:
+        yield first.removeprefix(codecs.BOM_UTF8)
+        yield from file
+        return
+    file.seek(0)
+    yield from BytesIO(load(file, limit=MAX_FILE_BYTES) or b"")
 
 
 def _literal_hits(data: bytes, needle: bytes) -> Iterator[Hit]:

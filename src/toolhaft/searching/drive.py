@@ -1,5 +1,6 @@
 """One run of ripgrep, from its arguments to what it said: results taken piece by piece, ended once there are enough."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -7,10 +8,10 @@ from typing import Protocol
 
 from .errors import EngineError
 from .query import Query
-from .results import FileMatches
-from .ripgrep_output import LineReader, MatchReader, read_failure, shown_path
+from .ripgrep_output import FileRows, LineReader, MatchReader, read_failure, shown_path
 
 _MOST_COMPLAINTS = 20
+_MOST_HELD_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ Run = Callable[[Sequence[str]], AsyncGenerator[Chunk | Exit, None]]
 
 
 class Sink(Protocol):
-    """What takes the lines of a run, each of which ends with `end`."""
+    """What takes the output of a run."""
 
-    end: bytes
+    def take(self, data: bytes) -> bool:
+        """Take a piece, in no time; True means that there is something for `work`."""
+        ...
 
-    def take(self, line: bytes) -> bool:
-        """Take a line; True means that it is enough."""
+    def work(self) -> bool:
+        """Make something of the pieces, in a worker thread; True means that it is enough."""
         ...
 
 
@@ -66,9 +69,12 @@ class Said:
 
 
 async def drive(run: Run, arguments: Sequence[str], sink: Sink) -> Said:
-    """Run ripgrep and hand its results to `sink`, until the end or until it has enough."""
+    """Run ripgrep and hand its results to `sink`, until the end or until it has enough.
+
+    What comes last is left to the caller: `sink.work()` in a thread of its own.
+    """
     said, status = Said(), 0
-    output, errors = LineReader(sink.end), LineReader()
+    errors = LineReader()
     async with aclosing(run(arguments)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, Exit):
@@ -76,55 +82,67 @@ async def drive(run: Run, arguments: Sequence[str], sink: Sink) -> Said:
             elif chunk.is_error:
                 for line in errors.feed(chunk.data):
                     said.take(line)
-            elif any(map(sink.take, output.feed(chunk.data))):
+            elif sink.take(chunk.data) and await asyncio.to_thread(sink.work):
                 said.was_ended = True
                 return said
     for line in errors.close():
         said.take(line)
     said.check(status)
-    for line in output.close():
-        sink.take(line)
     return said
 
 
 class MatchSink:
     """Takes matches until there are more results than `limit`: lines, or files in the modes that give no lines."""
 
-    end = b"\n"
-
     def __init__(self, query: Query, *, limit: int) -> None:
-        self.binary: list[str] = []
         self._limit = limit
         self._in_lines = query.output_mode == "content"
-        self._counted = 0
-        self._files: list[FileMatches] = []
-        self._reader = MatchReader(binary=self.binary.append, keep_lines=self._in_lines)
+        self._reader = MatchReader(most_rows=query.max_results + 1 if self._in_lines else 0)
+        self._output = LineReader()
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._seen = 0
 
-    def take(self, line: bytes) -> bool:
-        """Take a line of output."""
-        done, is_match = self._reader.take(line)
-        if done is not None:
-            self._files.append(done)
-        self._counted += is_match if self._in_lines else done is not None
-        return self._counted > self._limit
+    def take(self, data: bytes) -> bool:
+        """Take a piece; there is work once it may be enough, or is much."""
+        self._pieces.append(data)
+        self._held += len(data)
+        self._seen += data.count(b"\n")
+        return self._held > _MOST_HELD_BYTES or self._seen > self._limit
 
-    def files(self) -> list[FileMatches]:
+    def work(self) -> bool:
+        """Read the pieces."""
+        data, self._held = b"".join(self._pieces), 0
+        self._pieces.clear()
+        self._reader.take(self._output.feed(data))
+        return (self._reader.count if self._in_lines else len(self._reader.files)) > self._limit
+
+    def files(self) -> dict[str, FileRows]:
         """Give the files whose results were taken."""
-        last = self._reader.finish()
-        if last is not None:
-            self._files.append(last)
-        return list(self._files)
+        self.work()
+        return {file.path: file for file in self._reader.files.values()}
+
+    @property
+    def binary(self) -> list[str]:
+        """The binary files that match."""
+        return self._reader.binary
 
 
 class NameSink:
     """Takes the names of `--files --null`."""
 
-    end = b"\0"
-
     def __init__(self) -> None:
-        self.names: list[str] = []
+        self._pieces: list[bytes] = []
 
-    def take(self, line: bytes) -> bool:
-        """Take a name; it is never enough."""
-        self.names.append(shown_path(line))
+    def take(self, data: bytes) -> bool:
+        """Take a piece."""
+        self._pieces.append(data)
         return False
+
+    def work(self) -> bool:
+        """Nothing is enough."""
+        return False
+
+    def names(self) -> list[str]:
+        """Give the names."""
+        return [shown_path(name) for name in b"".join(self._pieces).split(b"\0") if name]

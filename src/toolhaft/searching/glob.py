@@ -15,6 +15,7 @@ from .wildmatch import translate
 
 _MOST_ALTERNATIVES = 1_000
 _TO_BRACE = re.compile(r"(?:\\.|\[[!^]?\]?[^\]]*\]|[^\\{\[]|\[(?![^\]]*\]))*\{", re.DOTALL)
+_TAIL = re.compile(r"[^/*?\[\]\\]*\Z")  # the end of a pattern that stands for itself
 _ROUGH = re.compile(r"\[[^\]]*\]?|\\.?|[^\w.\- ]|[^\x00-\x7f]")
 Sort = Literal["path", "modified", "size"]
 
@@ -28,6 +29,17 @@ class Glob:
     matches: Callable[[str], object] = field(repr=False)
     names: Callable[[str], object] = field(repr=False)
     _components: Callable[[str], object] = field(repr=False)
+    _tails: tuple[str, ...] = field(repr=False)
+    _is_by_tail: bool = field(repr=False)
+
+    def select(self, names: Iterable[str], *, folder: str) -> list[str]:
+        """Give those of `names` that match, whatever their dots; `folder`, where they are, is "" or ends with "/"."""
+        if self._tails:
+            tails = self._tails
+            names = [name for name in names if name.endswith(tails)]
+            if self._is_by_tail:
+                return names
+        return [name for name in names if self.matches(folder + name)]
 
     @property
     def names_hidden(self) -> bool:
@@ -63,7 +75,17 @@ def compile_glob(pattern: str, *, commas: bool = False) -> Glob:
     strict = [_source(one, pattern, spare_dots=True) for one in alternatives]
     parts = sorted({translate(part, spare_dots=True) or "(?!)" for one in alternatives for part in one.split("/")[:-1]})
     named = [part for part in parts if part.lstrip("(").startswith("\\.")]
-    return Glob(pattern, alternatives, _any_of(free), _any_of(strict), _any_of(named))
+    tails = tuple(_TAIL.search(one)[0] for one in alternatives)  # pyright: ignore[reportOptionalSubscript]
+    is_by_tail = all(one in (f"*{tail}", f"**/*{tail}") for one, tail in zip(alternatives, tails, strict=True))
+    return Glob(
+        pattern,
+        alternatives,
+        _any_of(free),
+        _any_of(strict),
+        _any_of(named),
+        tails if all(tails) else (),
+        is_by_tail,
+    )
 
 
 def first_sorted(

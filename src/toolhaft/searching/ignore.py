@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from .wildmatch import is_literal, translate
@@ -23,7 +24,7 @@ _GIT_KINDS = (".gitignore", ".git/info/exclude")
 _PLAIN = re.compile(rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| )*\r?(?:\n|$))*")
 _LONG_STARS = re.compile(rb"[^/!\n]\*\*|\*\*[^/\r\n]")
 IGNORE_FILES = (".rgignore", ".ignore", *_GIT_KINDS)  # the ones that outrank the others come first
-_MARKS = (".rgignore", ".ignore", ".gitignore", ".git")
+MARKS = frozenset((".rgignore", ".ignore", ".gitignore", ".git"))  # a folder without any has no rules of its own
 
 Read = Callable[[str], bytes | None]
 
@@ -37,10 +38,17 @@ class IgnoreRules:
 
     _prefix: str
     chains: tuple[tuple["_IgnoreFile", ...], ...]
+    is_plain: bool
+    """Whether the rules hold only what every reader of ignore files understands alike."""
+
+    def inside(self, folder: str) -> "IgnoreRules":
+        """Give the same rules for a folder below that has no ignore file of its own."""
+        prefix = "" if folder in ("", ".") else _as_bytes(f"{folder}/")
+        return self if prefix == self._prefix else IgnoreRules(prefix, self.chains, self.is_plain)
 
     @classmethod
     def for_folder(
-        cls, parent: "IgnoreRules | None", folder: str, *, read: Read, names: Container[str] | None = None
+        cls, parent: "IgnoreRules | None", folder: str, *, read: Read, names: Collection[str] | None = None
     ) -> Self:
         r"""Give the rules of `folder`: those of `parent` (None for the root) and what its own ignore files add.
 
@@ -55,8 +63,8 @@ class IgnoreRules:
         folder = "" if folder == "." else folder
         prefix = f"{folder}/" if folder else ""
         inherited = parent.chains if parent else ((),) * len(IGNORE_FILES)
-        if parent is not None and names is not None and not any(name in names for name in _MARKS):
-            return cls(_as_bytes(prefix), parent.chains)
+        if parent is not None and names is not None and MARKS.isdisjoint(names):
+            return cls(_as_bytes(prefix), parent.chains, parent.is_plain)
         is_repository = _is_repository(prefix, read, names)
         chains: list[tuple[_IgnoreFile, ...]] = []
         for kind, above in zip(IGNORE_FILES, inherited, strict=True):
@@ -64,12 +72,8 @@ class IgnoreRules:
             there = names is None or kind.partition("/")[0] in names
             content = read(prefix + kind) if there else None
             chains.append((_parse(prefix, content), *kept) if content else kept)
-        return cls(_as_bytes(prefix), tuple(chains))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the rules hold only what every reader of ignore files understands alike."""
-        return all(file.is_plain for chain in self.chains for file in chain)
+        is_plain = all(file.is_plain for chain in chains for file in chain)
+        return cls(_as_bytes(prefix), tuple(chains), is_plain)
 
     def suspects(self, names: Collection[str]) -> set[str]:
         """Give the names of files among which are all that `is_ignored` could be true of: a first look at a folder."""
@@ -100,7 +104,7 @@ class _Rule:
     dir_only: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _IgnoreFile:
     """One ignore file, compiled so that a name costs two look-ups and at most two matches, whatever its length.
 
@@ -146,6 +150,7 @@ def _is_repository(prefix: str, read: Read, names: Container[str] | None) -> boo
     return any(read(prefix + mark) is not None for mark in (".git/HEAD", ".git"))  # a worktree's `.git` is a file
 
 
+@lru_cache(maxsize=1_000)  # also so that rules that have not changed are the same object in the next search
 def _parse(prefix: str, content: bytes) -> _IgnoreFile:
     rules = [rule for line in content.removeprefix(_BOM).split(b"\n") if (rule := _parse_line(line))]
     for_files = [rule for rule in rules if not rule.dir_only]

@@ -1,17 +1,21 @@
 """What a search sees by its name: the scope's pattern, hidden names, ignore rules and sensitive files in one place.
 
-Both engines and the corrections between them ask the same judge, about a name in a folder whose rules are known, or
+Both engines and the corrections between them ask the same judge: about all the files of a folder that was listed, or
 about any path, whose folders are then judged from the start down.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from .ignore import IgnoreRules
 from .query import Scope
 from .results import Ledger, Reason
-from .tree import Tree
+from .tree import Listing, Tree
 from .wildmatch import translate
+
+Look = Callable[[str], object]
+_NONE: frozenset[str] = frozenset()
 
 
 class Judge:
@@ -32,6 +36,32 @@ class Judge:
         self._entered: dict[str, bool] = {}
         self._guards = not (names_only and scope.files is not None and scope.files.is_specific)
         self._sensitive_name, self._sensitive_folder = _first_looks(scope.sensitive)
+        self._key = (self._guards, self._sensitive_name, self._sensitive_folder, scope.include_hidden)
+
+    @property
+    def key(self) -> object:
+        """What the answer of `is_quiet` hangs on, besides the names and the rules."""
+        return self._key
+
+    def is_quiet(self, path: str, rules: IgnoreRules | None, listing: Listing, *, trusting_ripgrep: bool) -> bool:
+        """Tell whether no name in a folder that is no link, where none is hidden, is left out by any rule."""
+        if rules is not None and (listing.ignored(rules.inside(path)) or (trusting_ripgrep and not rules.is_plain)):
+            return False
+        if _is_in_hidden(path) and path != "." and not self._scope.include_hidden:
+            return False
+        if not self._guards:
+            return True
+        look = self._sensitive_name
+        return look is not None and not self._sensitive_folder(path) and not listing.looking_like(look)
+
+    def inherit(self, path: str, rules: IgnoreRules) -> None:
+        """Let a folder without ignore files have the rules of the folder above."""
+        self._rules[path] = rules
+
+    def wanted(self, prefix: str, names: Sequence[str]) -> Sequence[str]:
+        """Give those of the names in a folder that the pattern of the scope is about."""
+        files = self._scope.files
+        return names if files is None else files.select(names, folder=self._scope.below(prefix) if prefix else "")
 
     def is_wanted(self, path: str) -> bool:
         """Tell whether the pattern of the scope is about this file."""
@@ -46,6 +76,32 @@ class Judge:
         rules = self.rules_of(folder)
         return Reason.IGNORED if rules is not None and rules.is_ignored(name, is_dir=is_dir) else None
 
+    def folders(self, prefix: str, listing: Listing, ignored: frozenset[str]) -> Iterable[str]:
+        """Give the names of the folders to enter, noting the others. `prefix` is "" or the folder's path and "/"."""
+        if ignored.isdisjoint(listing.folders) and listing.hidden.isdisjoint(listing.folders):
+            return listing.folders
+        return list(self._seen(prefix, listing.folders, ignored, is_dir=True))
+
+    def files(
+        self, prefix: str, real_prefix: str, listing: Listing, ignored: frozenset[str], *, doubtful_only: bool
+    ) -> list[str]:
+        """Give the names of the files seen in a folder, noting those that are left out.
+
+        With `doubtful_only`, only of those files that could have been left out: a look at the few among many.
+        """
+        doubtful = self._doubtful(prefix, real_prefix, listing, ignored)
+        names: Sequence[str] = listing.files
+        if doubtful_only:
+            names = tuple(doubtful.intersection(names)) if doubtful else ()
+        names = self.wanted(prefix, names)
+        if not doubtful:
+            return list(names)
+        found = [name for name in names if name not in doubtful]
+        for name in self._seen(prefix, [name for name in names if name in doubtful], ignored, is_dir=False):
+            if self.may_read(prefix + name, real_prefix + name):
+                found.append(name)
+        return found
+
     def may_read(self, path: str, real: str) -> bool:
         """Tell whether a file may be searched, noting it as sensitive where not. `real` is where links lead."""
         unknown = self._sensitive_name is None
@@ -57,18 +113,6 @@ class Judge:
     def is_kept_from_ripgrep(self, path: str) -> bool:
         """Tell whether ripgrep was told to leave this file out for its name, though it may be one that is allowed."""
         return self._guards and self._sensitive_name is not None and self._looks_sensitive(path)
-
-    def doubtful(self, folder: str, names: Collection[str]) -> set[str]:
-        """Give the names of files in `folder` among which are all that could be left out: a first look at many."""
-        rules = self.rules_of(folder)
-        found = rules.suspects(names) if rules is not None else set[str]()
-        if not self._scope.include_hidden:
-            found.update(name for name in names if name[0] == ".")
-        if self._guards and (self._sensitive_name is None or self._sensitive_folder(folder)):
-            found.update(names)
-        elif self._guards and self._sensitive_name is not None:
-            found.update(filter(self._sensitive_name, names))
-        return found
 
     def trusts_ripgrep(self, folder: str) -> bool:
         """Tell whether ripgrep leaves out nothing in `folder` that we see: it reads the rules there as we do."""
@@ -120,13 +164,14 @@ class Judge:
             if self.may_read(path, self._real(path)):
                 yield path
 
-    def rules_of(self, folder: str, *, names: set[str] | None = None) -> IgnoreRules | None:
+    def rules_of(self, folder: str, *, names: Collection[str] | None = None) -> IgnoreRules | None:
         """Give the rules of a folder, reading those of the folders above it where they are not known yet.
 
         `names` are the hidden names in the folder, where it has just been listed.
         """
         if folder in self._rules or self._scope.include_ignored:
-            return self._rules.get(folder)
+            known = self._rules.get(folder)
+            return known and known.inside(folder)
         missing = [folder]
         while missing[-1] != "." and (above := missing[-1].rpartition("/")[0] or ".") not in self._rules:
             missing.append(above)
@@ -135,6 +180,28 @@ class Judge:
             known = names if path == folder else None
             rules = self._rules[path] = IgnoreRules.for_folder(rules, path, read=self._tree.read, names=known)
         return rules
+
+    def _doubtful(self, prefix: str, real_prefix: str, listing: Listing, ignored: frozenset[str]) -> frozenset[str]:
+        """Give the names in a folder among which are all files that could be left out."""
+        if self._guards and (self._sensitive_name is None or self._sensitive_folder(real_prefix[:-1] or ".")):
+            return frozenset(listing.files)
+        is_in_hidden = self._scope.files is not None and _is_in_hidden(self._scope.below(prefix))
+        if is_in_hidden and not self._scope.include_hidden:
+            return frozenset(listing.files)
+        suspicious = _NONE
+        if self._guards and self._sensitive_name is not None:
+            suspicious = listing.looking_like(self._sensitive_name)
+        return ignored | listing.hidden | suspicious if suspicious or listing.hidden else ignored
+
+    def _seen(self, prefix: str, names: Iterable[str], ignored: frozenset[str], *, is_dir: bool) -> Iterator[str]:
+        for name in names:
+            path = prefix + name
+            if self._is_hidden(path, name, is_dir=is_dir):
+                self.ledger.note(Reason.HIDDEN, f"{path}/" if is_dir else path)
+            elif name in ignored:
+                self.ledger.note(Reason.IGNORED, f"{path}/" if is_dir else path)
+            else:
+                yield name
 
     def _real(self, path: str) -> str:
         if not any(path.startswith(link + "/") for link in self.followed):
@@ -164,12 +231,15 @@ class Judge:
         if is_dir:
             return name.startswith(".") and not (files and files.enters(name))
         below = self._scope.below(path)
-        return (below.startswith(".") or "/." in below) and not (files and files.names(below))
+        return _is_in_hidden(below) and not (files and files.names(below))
 
 
-def _first_looks(
-    patterns: Sequence[str],
-) -> tuple[Callable[[str], object] | None, Callable[[str], object]]:
+def _is_in_hidden(below: str) -> bool:
+    return below.startswith(".") or "/." in below
+
+
+@lru_cache(maxsize=16)  # also so that what a listing found for these patterns is found again
+def _first_looks(patterns: Sequence[str]) -> tuple[Look | None, Look]:
     """Compile what a name and what a folder must look like to be sensitive; None where no patterns are known."""
     plain = [pattern.removeprefix("!") for pattern in patterns]
     folders = [pattern.removesuffix("/**") for pattern in plain if pattern.endswith("/**")]
@@ -178,5 +248,5 @@ def _first_looks(
     return (_any_of([translate(name) or "(?!)" for name in names]) if plain else None), in_folder
 
 
-def _any_of(sources: Sequence[str]) -> Callable[[str], object]:
+def _any_of(sources: Sequence[str]) -> Look:
     return re.compile("|".join(sources) or "(?!)", re.DOTALL | re.IGNORECASE).fullmatch

@@ -12,11 +12,9 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 # Enough to say "50 of 504" truly; above it a total would cost a walk of the whole tree, and a report says "at least".
 COUNT_LIMIT = 5_000
 # ripgrep leaves the column out where a match is empty at the end of a file, so the marks must not look like text.
-# A binary file is searched to its end, so that one without a match need not be mentioned.
-_LINES = (
-    *("-n", "--column", "--field-match-separator=\x01", "--field-context-separator=\x02"),
-    *("--crlf", "--no-context-separator", "--binary"),
-)
+# A binary file is searched to its end, so that one without a match need not be mentioned. Context is read afterwards,
+# of what is shown only: ripgrep 15 is silent about a binary file where a line of context comes before the match.
+_LINES = (*("-n", "--column", "--field-match-separator=\x01", "--crlf", "--binary"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,6 @@ def search_arguments(
     return [
         *_walk_arguments(query.scope, ignore_files=ignore_files),
         *_LINES,
-        *("-C", str(query.context_lines if query.output_mode == "content" else 0)),
         *(("--sort", "path") if in_order else ()),
         "-s" if query.case_sensitive else "-i",
         *(() if query.use_regex else ("-F",)),

@@ -1,8 +1,9 @@
 """What a search found and what it did not look at."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from .glob import path_key
 from .query import Query
@@ -45,6 +46,10 @@ class Ledger:
         """Count `path`, once for each reason."""
         self._entries.setdefault(reason, set()).add(path)
 
+    def has(self, reason: Reason, path: str) -> bool:
+        """Tell whether `path` was counted for this reason."""
+        return path in self._entries.get(reason, ())
+
     def entries(self, *, until: str | None = None) -> tuple[Unsearched, ...]:
         """Give the counts in the order of `Reason`, with the first path of each; `until` cuts behind a path."""
         end = path_key(until) if until is not None else None
@@ -75,6 +80,10 @@ class FileMatches:
     path: str
     count: int
     lines: tuple[Line, ...] = ()
+
+    def first(self, limit: int) -> tuple[Line, ...]:
+        """Give the first lines."""
+        return self.lines[:limit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +120,30 @@ class Listed:
         return all(entry.reason is not Reason.OUT_OF_TIME for entry in self.unsearched)
 
 
+Cut = tuple[FileMatches, int | None]  # a file with the matches to show, and the line of the first that is not shown
+
+
+class Matching(Protocol):
+    """A file that matches, as an engine holds it: its lines are made when they are shown."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    def first(self, limit: int) -> tuple[Line, ...]:
+        """Give the first matching lines."""
+        ...
+
+
 class Tally:
     """Collects the files of one search up to `count_limit` and makes the answer of them, in the order of paths."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
-        self._files: dict[str, FileMatches] = {}
+        self._files: dict[str, Matching] = {}
         self._total = 0
-        self._stopped = False
 
-    def add(self, file: FileMatches) -> None:
+    def add(self, file: Matching) -> None:
         """Take a file with its matches, once for each path."""
         if file.path not in self._files:
             self._files[file.path] = file
@@ -143,50 +166,42 @@ class Tally:
         counted = self._total if self._query.output_mode == "content" else len(self._files)
         return min(counted, self._query.max_results)
 
-    def found(self, ledger: Ledger, *, at_least: tuple[int, int] | None = None) -> Found:
-        """Give the answer: the first results by path, cut to `max_results`.
+    def found(
+        self, ledger: Ledger, *, complete: Callable[[Cut], FileMatches], at_least: tuple[int, int] | None = None
+    ) -> Found:
+        """Give the answer: the first results by path, cut to `max_results`, each made `complete` with its context.
 
         Where the search stopped because more was found than is counted, the ledger is about the part of the tree that
         comes before the last file shown; `at_least` is what an earlier run counted.
         """
-        files = self.first()
+        files = [complete(cut) for cut in self._first()]
         is_full = self.is_full or at_least is not None
         if is_full and self._query.output_mode == "content":  # nobody may have read the last file to its end
             last = files[-1]
-            files = (*files[:-1], FileMatches(last.path, sum(line.is_match for line in last.lines), last.lines))
+            files[-1] = FileMatches(last.path, sum(line.is_match for line in last.lines), last.lines)
         unsearched = ledger.entries(until=files[-1].path if is_full else None)
         total, total_files = at_least or self.counted
         return Found(
-            files=files,
+            files=tuple(files),
             total=total,
             total_files=total_files,
             is_complete=not is_full and all(entry.reason is not Reason.OUT_OF_TIME for entry in unsearched),
             unsearched=unsearched,
         )
 
-    def first(self) -> tuple[FileMatches, ...]:
-        """Give the files to show, in the order of paths."""
+    def _first(self) -> Iterator[Cut]:
         files = sorted(self._files.values(), key=lambda file: path_key(file.path))
         if self._query.output_mode != "content":
-            return tuple(files[: self._query.max_results])
-        return tuple(_first_lines(files, self._query.max_results, context=self._query.context_lines))
-
-
-def _first_lines(files: Iterable[FileMatches], limit: int, *, context: int) -> Iterator[FileMatches]:
-    for file in files:
-        if limit == 0:
+            for file in files[: self._query.max_results]:
+                yield FileMatches(file.path, file.count), None
             return
-        lines = _head(file.lines, limit, context=context)
-        limit -= sum(line.is_match for line in lines)
-        yield FileMatches(file.path, file.count, lines)
-
-
-def _head(lines: tuple[Line, ...], limit: int, *, context: int) -> tuple[Line, ...]:
-    matches = [line.number for line in lines if line.is_match]
-    if len(matches) <= limit:
-        return lines
-    last, cut = matches[limit - 1], matches[limit]
-    return tuple(line for line in lines if line.number <= last + context and line.number < cut)
+        left = self._query.max_results
+        for file in files:
+            if left == 0:
+                return
+            lines = file.first(left + 1)
+            yield FileMatches(file.path, file.count, lines[:left]), lines[left].number if len(lines) > left else None
+            left -= min(left, len(lines))
 
 
 def window(line: bytes, at: int) -> str:

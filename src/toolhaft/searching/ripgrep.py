@@ -17,17 +17,19 @@ import re
 import threading
 from dataclasses import replace
 
+from .content import with_context
 from .dialect import Pattern
 from .drive import MatchSink, NameSink, Run, Said, drive
 from .glob import path_key
 from .ignore import IGNORE_FILES
 from .query import Query, Scope, list_arguments, search_arguments
-from .results import Found, Reason, Tally, Unsearched
+from .results import Cut, FileMatches, Found, Reason, Tally, Unsearched
 from .scan import scan, search_file
 from .tree import Kind, Tree
 from .walk import Walk
 
 _SPEAKS_OF_PATHS = re.compile(rb"^[^#\n].*/[^\s]|^/", re.MULTILINE)
+_SURVEY_WAITS_SECONDS = 0.02
 _MOST_TARGETS = 500  # of one command line
 
 
@@ -69,7 +71,7 @@ async def list_files(scope: Scope, tree: Tree, run: Run) -> tuple[list[str], tup
                 single = await survey
                 names.update(single)
                 targets += [link for link in walk.links if link not in single]
-            names.update(await asyncio.to_thread(_judged_names, walk, sink.names, said))
+            names.update(await asyncio.to_thread(_judged_names, walk, sink, said))
             targets = targets[_MOST_TARGETS:]
     finally:
         stop.set()
@@ -94,41 +96,50 @@ class _Search:
         if kind != "folder":
             return await asyncio.to_thread(scan, self._query, self._tree, stop=self._stop.is_set)
         walk = Walk(self._tree, self._query.scope, survey=True, stop=self._stop.is_set)
-        survey = asyncio.create_task(asyncio.to_thread(_survey, walk))
-        said = await self._drive([self._query.scope.path], self._sink)
+        first = asyncio.create_task(self._drive([self._query.scope.path], self._sink))
+        try:
+            # A search that ends soon, with too much or with all, is not kept waiting by the survey.
+            await asyncio.wait((first,), timeout=_SURVEY_WAITS_SECONDS)
+            single = [] if _has_too_much(first) else await asyncio.to_thread(_survey, walk)
+            said = await first
+        finally:
+            await _ended(first)
         if said.was_ended:
-            self._stop.set()
-            await survey
             return await self._first_by_path()
-        await self._absorb(walk, self._sink, said, single=await survey)
-        return self._tally.found(walk.judge.ledger)
+        await self._absorb(walk, self._sink, said, single=single)
+        return await asyncio.to_thread(self._found, walk)
 
     def answer_out_of_time(self) -> Found:
         """Give what the first run had found, judged by a walk of its own: the other's thread may still be at work."""
         walk = Walk(self._tree, self._query.scope, survey=True)
         walk.judge.ledger.note(Reason.OUT_OF_TIME, self._query.scope.path)
         self._add(walk, self._sink)
-        return self._tally.found(walk.judge.ledger)
+        return self._found(walk)
 
     async def _first_by_path(self) -> Found:
-        counted = await asyncio.to_thread(self._counted)
+        counting = asyncio.create_task(asyncio.to_thread(self._counted))
         limit = self._query.max_results
         while True:
             self._tally = Tally(self._query)
             walk = Walk(self._tree, self._query.scope, survey=True)
             sink = MatchSink(self._query, limit=limit)
             said = await self._drive([self._query.scope.path], sink, in_order=True)
-            last = max((file.path for file in sink.files()), key=path_key) if said.was_ended else None
-            single = await asyncio.to_thread(_survey, walk, last)
+            single = await asyncio.to_thread(_survey_until_last, walk, sink, said)
             await self._absorb(walk, sink, said, single=single)
             if not said.was_ended or self._tally.shown >= self._query.max_results:
-                return self._tally.found(walk.judge.ledger, at_least=counted)
+                return await asyncio.to_thread(self._found, walk, await counting)
             limit *= 4  # our rules dropped some of what ripgrep found
+
+    def _found(self, walk: Walk, at_least: tuple[int, int] | None = None) -> Found:
+        def complete(cut: Cut) -> FileMatches:
+            return with_context(cut, self._query, self._tree)
+
+        return self._tally.found(walk.judge.ledger, complete=complete, at_least=at_least)
 
     def _counted(self) -> tuple[int, int]:
         tally = Tally(self._query)
         walk = Walk(self._tree, self._query.scope, survey=True)
-        files = {file.path: file for file in self._sink.files()}
+        files = self._sink.files()
         for path in walk.judge.seen(files):
             tally.add(files[path])
         return tally.counted
@@ -152,9 +163,9 @@ class _Search:
                 self._tally.add(one)
 
     def _add(self, walk: Walk, sink: MatchSink) -> None:
+        found = sink.files()
         for path in walk.judge.seen(sink.binary):
             walk.judge.ledger.note(Reason.BINARY, path)
-        found = {file.path: file for file in sink.files()}
         for path in walk.judge.seen(found):
             self._tally.add(found[path])
 
@@ -163,9 +174,24 @@ class _Search:
         return await drive(self._run, arguments, sink)
 
 
-def _judged_names(walk: Walk, names: list[str], said: Said) -> list[str]:
+def _has_too_much(first: asyncio.Task[Said]) -> bool:
+    return first.done() and not first.cancelled() and (first.exception() is not None or first.result().was_ended)
+
+
+async def _ended(task: asyncio.Task[Said]) -> None:
+    """Wait until a run is over, ending it where it still goes on."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def _survey_until_last(walk: Walk, sink: MatchSink, said: Said) -> list[str]:
+    return _survey(walk, max(sink.files(), key=path_key) if said.was_ended else None)
+
+
+def _judged_names(walk: Walk, sink: NameSink, said: Said) -> list[str]:
     walk.note_unreadable(said.unreadable)
-    return list(walk.judge.seen(names))
+    return list(walk.judge.seen(sink.names()))
 
 
 def _survey(walk: Walk, until: str | None = None) -> list[str]:

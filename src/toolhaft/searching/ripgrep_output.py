@@ -1,16 +1,18 @@
 r"""ripgrep's output, taken in pieces as they arrive.
 
-A result is `path NUL number \x01 column \x01 text`, a line of context `path NUL number \x02 text`. JSON would be four
-times the bytes. A file that turns out binary is announced by a line without a NUL, after what was printed of it.
+A result is `path NUL number \x01 column \x01 text`. JSON would be four times the bytes. A file that turns out binary
+is announced by a line without a NUL, after what was printed of it. A path begins with `./`; one that holds a line end
+comes as several lines.
 """
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 
-from .results import FileMatches, Line, window
+from .results import Line, window
 
-_HEADER = re.compile(rb"(\d+)(?:\x01(?:(\d+)\x01)?|\x02)")
+_HEADER = re.compile(rb"(\d+)\x01(?:(\d+)\x01)?")
+_LONG_ROW = 2_000  # bytes above which only the window around the match is kept
 _BINARY = re.compile(rb"(.*): (?:WARNING: stopped searching )?binary file (?:after match|matches) \(found ", re.DOTALL)
 _FAILED = re.compile(r"rg: (?P<path>.*): (?P<why>[^:]*) \(os error \d+\)$", re.DOTALL)
 
@@ -45,45 +47,71 @@ class LineReader:
         return [rest] if rest else []
 
 
+class FileRows:
+    """The matches of one file as ripgrep wrote them."""
+
+    __slots__ = ("count", "path", "rows")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.count = 0
+        self.rows: list[bytes | Line] = []
+
+    def first(self, limit: int) -> tuple[Line, ...]:
+        """Give the first matching lines."""
+        return tuple(row if isinstance(row, Line) else _line(row) for row in self.rows[:limit])
+
+
 class MatchReader:
-    """Makes files of the lines of a search; the lines of one file stand together. `binary` is told of a binary file."""
+    """Makes files of the lines of a search; the lines of one file stand together.
 
-    def __init__(self, *, binary: Callable[[str], None], keep_lines: bool = True) -> None:
-        self._binary = binary
-        self._keep_lines = keep_lines
+    `files` are by the bytes of their paths, `binary` the paths of binary files that match.
+    """
+
+    def __init__(self, *, most_rows: int) -> None:
+        self.files: dict[bytes, FileRows] = {}
+        self.binary: list[str] = []
+        self.count = 0
+        self._most_rows = most_rows
         self._path = b""
-        self._count = 0
-        self._lines: list[Line] = []
+        self._file = FileRows("")
+        self._begun: list[bytes] = []  # lines that begin a path
 
-    def take(self, line: bytes) -> tuple[FileMatches | None, bool]:
-        """Take a line. Gives the file that is complete with it, if one is, and whether the line is a match."""
-        path, nul, rest = line.partition(b"\0")
-        header = _HEADER.match(rest) if nul else None
-        if header is None:
-            self._take_notice(line)
-            return None, False
-        done = self.finish() if path != self._path else None
-        self._path = path
-        is_match = rest[header.end(1)] == 1
-        self._count += is_match
-        if self._keep_lines:
-            at = int(header[2]) - 1 if header[2] else 0
-            self._lines.append(Line(int(header[1]), window(rest[header.end() :], at), is_match))
-        return done, is_match
-
-    def finish(self) -> FileMatches | None:
-        """Give the last file, when the output has ended."""
-        lines, self._lines = tuple(self._lines), []
-        count, self._count = self._count, 0
-        return FileMatches(shown_path(self._path), count, lines) if count else None
+    def take(self, lines: Iterable[bytes]) -> None:
+        """Take lines without their ends."""
+        for line in lines:
+            path, nul, row = line.partition(b"\0")
+            if not nul:
+                self._take_notice(line)
+                continue
+            if path[:2] != b"./":
+                path = b"\n".join((*self._begun, path))
+            if path != self._path:
+                self._begun.clear()
+                self._path = path
+                self._file = self.files[path] = FileRows(shown_path(path))
+            file = self._file
+            file.count += 1
+            self.count += 1
+            if len(file.rows) < self._most_rows:
+                file.rows.append(row if len(row) < _LONG_ROW else _line(row))
 
     def _take_notice(self, line: bytes) -> None:
         notice = _BINARY.match(line)
         if notice is None:
+            self._begun.append(line)
             return
-        if notice[1] == self._path:
-            self.finish()
-        self._binary(shown_path(notice[1]))
+        dropped = self.files.pop(notice[1], None)
+        if dropped is not None:
+            self.count -= dropped.count
+        self._path = b""
+        self.binary.append(shown_path(notice[1]))
+
+
+def _line(row: bytes) -> Line:
+    header = _HEADER.match(row)
+    assert header is not None, row
+    return Line(int(header[1]), window(row[header.end() :], int(header[2]) - 1 if header[2] else 0))
 
 
 def read_failure(line: bytes) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .content import hits, load, shown
+from .content import hits, load, shown, with_context
 from .dialect import Pattern
 from .query import Query, Scope
 from .results import FileMatches, Found, Ledger, Reason, Tally, Unsearched
@@ -36,7 +36,7 @@ def scan(
         found(one)
         if tally.is_full:
             break
-    return tally.found(walk.judge.ledger)
+    return tally.found(walk.judge.ledger, complete=lambda cut: with_context(cut, query, tree))
 
 
 def scan_names(
@@ -70,5 +70,5 @@ def search_file(
         ledger.note(Reason.BINARY, path)
     if is_binary or not matching:
         return None
-    lines = shown(data, matching[: query.count_limit], query) if query.output_mode == "content" else ()
+    lines = shown(matching[: query.max_results + 1]) if query.output_mode == "content" else ()
     return FileMatches(path, len(matching), lines)

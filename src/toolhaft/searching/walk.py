@@ -8,29 +8,26 @@ ripgrep walks by itself and is silent about what it leaves out. Beside it runs a
 closer only at folders, links and names that could be left out, and leaves the searching to ripgrep.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from .glob import path_key
+from .ignore import MARKS, IgnoreRules
 from .judge import Judge
 from .query import Scope
 from .results import Reason
-from .tree import Entry, Tree
+from .tree import Kind, Listing, Tree
 
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    path: str
-    real: str
-    entries: Iterator[Entry]
-    gives_files: bool  # to the caller; in a survey ripgrep searches them
+# The path by which something was met, its real path, what it is, and the rules of the folder that it is in. Of a stack
+# of them the last one comes first.
+_Item = tuple[str, str, Kind, IgnoreRules | None]
 
 
 class Walk:
     """One walk. `files` gives what is seen; `links`, the links that were followed, and the judge's ledger grow with it.
 
-    A `survey` gives only the files that ripgrep may not see. `stop` is asked at every folder; once it is true the walk
-    ends.
+    A `survey` gives only the files that ripgrep may not see. With `names_only` the files of a folder come before those
+    of the folders in it. `stop` is asked at every folder; once it is true the walk ends.
     """
 
     def __init__(
@@ -49,7 +46,6 @@ class Walk:
         self._survey = survey
         self._names_only = names_only
         self._stop = stop
-        self._folders: set[str] = set()
         self._followed: set[str] = set()
         self._start = scope.path
 
@@ -60,116 +56,146 @@ class Walk:
         """
         path = self._scope.path
         self._start, _ = self._tree.resolve(path) or (path, "folder")
-        levels: list[_Level] = []
+        stack: list[_Item] = []
         try:
-            self._open(path, self._start, levels)
+            yield from self._open(path, self._start, None, stack)
         except NotADirectoryError:
             if self.judge.may_read(path, self._start):
                 yield path
             return
         end = path_key(until) if until else None
-        while levels:
-            entry = next(levels[-1].entries, None)
-            if entry is None:
-                levels.pop()
-                continue
-            path = _join(levels[-1].path, entry.name)
+        while stack:
+            path, real, kind, rules = stack.pop()
             if end and path_key(path) > end:
                 return
-            if self._meet(path, entry, levels):
+            if kind == "folder":
+                yield from self._enter(path, real, rules, stack)
+            elif kind == "file":
                 yield path
+            else:
+                yield from self._follow(path, real, rules, stack)
 
     def note_unreadable(self, paths: Iterable[str]) -> None:
         """Note the files that ripgrep could not read, those of them that were asked for."""
         for path in paths:
-            if path not in self._folders and self.judge.takes(path, start=self._scope.path):
+            noted = self.judge.ledger.has(Reason.UNREADABLE, path + "/")
+            if not noted and self.judge.takes(path, start=self._scope.path):
                 self.judge.ledger.note(Reason.UNREADABLE, path)
 
-    def _open(self, path: str, real: str, levels: list[_Level]) -> None:
-        entries = list(self._tree.scan(path))
-        self.judge.rules_of(path, names={entry.name for entry in entries if entry.name[0] == "."})
-        leaves = self._survey and self.judge.trusts_ripgrep(path)
-        if leaves:
-            names = [entry.name for entry in entries if entry.kind == "file"]
-            doubtful = self.judge.doubtful(path, names)
-            entries = [entry for entry in entries if entry.kind != "file" or entry.name in doubtful]
-        entries.sort(key=lambda entry: path_key(entry.name))
-        levels.append(_Level(path, real, iter(entries), gives_files=not leaves))
+    def _enter(self, path: str, real: str, rules: IgnoreRules | None, stack: list[_Item]) -> Iterable[str]:
+        """Go into a folder that is seen, noting why where that cannot be."""
+        try:
+            if not self._stop():
+                return self._open(path, real, rules, stack)
+            self.judge.ledger.note(Reason.OUT_OF_TIME, path + "/")
+            stack.clear()
+        except OSError:
+            self.judge.ledger.note(Reason.UNREADABLE, path + "/")
+        return ()
 
-    def _meet(self, path: str, entry: Entry, levels: list[_Level]) -> bool:
-        """Deal with one entry. Gives whether it is a file to search."""
-        level = levels[-1]
-        if entry.kind == "folder":
-            if self._scope.recursive:
-                self._enter(path, _join(level.real, entry.name), levels)
-            return False
-        if entry.kind == "link":
-            return self._follow(path, levels)
-        if not self.judge.is_wanted(path):
-            return False
-        reason = self.judge.reason(path, level.path, is_dir=False)
-        if reason is None and entry.kind == "other":
-            reason = Reason.NOT_A_FILE
-        if reason is not None:
-            self.judge.ledger.note(reason, path)
-            return False
-        if not self.judge.may_read(path, _join(level.real, entry.name)):
-            return False
-        return level.gives_files or self.judge.is_kept_from_ripgrep(path)
+    def _open(self, path: str, real: str, rules: IgnoreRules | None, stack: list[_Item]) -> Iterable[str]:
+        """List a folder and put what there is to do in it on the stack. Gives what need not wait for its turn."""
+        listing = self._tree.scan(path)
+        if rules is not None and MARKS.isdisjoint(listing.hidden):
+            self.judge.inherit(path, rules)
+        else:
+            rules = self.judge.rules_of(path, names=listing.hidden)
+        folders = self._quiet(path, rules, listing) if path == real else None
+        if folders is None:
+            return self._judged(path, real, rules, listing, stack)
+        if self._scope.recursive:
+            stack += [(folder, folder, "folder", rules) for folder in folders]
+        if self._survey:
+            return ()
+        prefix = "" if path == "." else f"{path}/"
+        names = self.judge.wanted(prefix, listing.files)
+        if self._names_only:
+            return [prefix + name for name in names]
+        stack += [(prefix + name, prefix + name, "file", None) for name in names]
+        _sort_last(stack, len(names) + (len(folders) if self._scope.recursive else 0))
+        return ()
 
-    def _enter(self, path: str, real: str, levels: list[_Level]) -> bool:
-        self._folders.add(path)
-        reason = self.judge.reason(path, levels[-1].path, is_dir=path not in self.judge.aliases)
-        if reason is None and self._stop():
-            reason = Reason.OUT_OF_TIME
-            levels.clear()
-        if reason is None:
-            try:
-                self._open(path, real, levels)
-            except OSError:
-                reason = Reason.UNREADABLE
-        if reason is not None:
-            self.judge.ledger.note(reason, path + "/")
-        return reason is None
+    def _quiet(self, path: str, rules: IgnoreRules | None, listing: Listing) -> tuple[str, ...] | None:
+        """Give the folders in a folder, last one first, if there is nothing else to judge in it; else None.
 
-    def _follow(self, path: str, levels: list[_Level]) -> bool:
+        Most folders of most trees are so. What makes them so is their names and the rules, so it is found out once.
+        """
+        key = (rules and rules.chains, self.judge.key, self._survey)
+        if key not in listing.quiet:
+            is_quiet = not (listing.hidden or listing.links or listing.others)
+            is_quiet = is_quiet and self.judge.is_quiet(path, rules, listing, trusting_ripgrep=self._survey)
+            prefix = "" if path == "." else f"{path}/"
+            names = sorted(listing.folders, key=os.fsencode, reverse=True)
+            listing.remember(key, tuple(prefix + name for name in names) if is_quiet else None)
+        return listing.quiet[key]
+
+    def _judged(
+        self, path: str, real: str, rules: IgnoreRules | None, listing: Listing, stack: list[_Item]
+    ) -> Iterable[str]:
+        """Judge the names in a folder one by one."""
+        judge, recursive = self.judge, self._scope.recursive
+        ignored = listing.ignored(rules.inside(path)) if rules is not None else frozenset[str]()
+        prefix = "" if path == "." else f"{path}/"
+        real_prefix = "" if real == "." else f"{real}/"
+        leaves = self._survey and (rules is None or rules.is_plain)
+        names = judge.files(prefix, real_prefix, listing, ignored, doubtful_only=leaves)
+        if leaves:  # ripgrep searches the others
+            names = [name for name in names if judge.is_kept_from_ripgrep(prefix + name)]
+        for name in listing.others:
+            if judge.is_wanted(prefix + name):
+                judge.ledger.note(judge.reason(prefix + name, path, is_dir=False) or Reason.NOT_A_FILE, prefix + name)
+        kinds: list[tuple[Kind, Iterable[str]]] = [("file", names), ("link", listing.links)]
+        if recursive:
+            kinds.append(("folder", judge.folders(prefix, listing, ignored)))
+        items: list[_Item] = [(prefix + name, real_prefix + name, kind, rules) for kind, some in kinds for name in some]
+        stack += items
+        _sort_last(stack, len(items))
+        return ()
+
+    def _follow(self, path: str, real: str, rules: IgnoreRules | None, stack: list[_Item]) -> Iterable[str]:
+        """Follow a link, which is `real` itself, to what it leads to."""
         self.judge.aliases.add(path)
-        real, kind = self._tree.resolve(path) or ("", None)
+        folder = path.rpartition("/")[0] or "."
+        target, kind = self._tree.resolve(path) or ("", None)
         if kind == "file" and not self.judge.is_wanted(path):
-            return False
-        reason = self.judge.reason(path, levels[-1].path, is_dir=False)
+            return ()
+        reason = self.judge.reason(path, folder, is_dir=False)
         if reason is None and kind in (None, "other"):
             reason = Reason.NOT_A_FILE if kind else Reason.LINKED_OUT
         if reason is not None:
             self.judge.ledger.note(reason, path)
-            return False
+            return ()
         if kind == "file":
-            return self._follow_file(path, real)
-        if self._scope.recursive:
-            self._follow_folder(path, real, levels)
-        return False
+            return self._follow_file(path, target)
+        if not self._scope.recursive:
+            return ()
+        return self._follow_folder(path, target, rules, stack, here=real.rpartition("/")[0] or ".")
 
-    def _follow_file(self, path: str, real: str) -> bool:
+    def _follow_file(self, path: str, target: str) -> Iterable[str]:
         """Follow a link to a file. Where names are wanted, it is a name of its own."""
-        if not self._names_only and (real in self._followed or self.judge.takes(real, start=self._start)):
-            return False
-        if not self.judge.may_read(path, real):
-            return False
-        self._followed.add(real)
+        if not self._names_only and (target in self._followed or self.judge.takes(target, start=self._start)):
+            return ()
+        if not self.judge.may_read(path, target):
+            return ()
+        self._followed.add(target)
         self.links.append(path)
-        return True
+        return (path,)
 
-    def _follow_folder(self, path: str, real: str, levels: list[_Level]) -> None:
-        if real in self._followed or self.judge.enters(real, start=self._start):
-            return
-        here = levels[-1].real
-        if real == "." or here == real or here.startswith(real + "/"):
+    def _follow_folder(
+        self, path: str, target: str, rules: IgnoreRules | None, stack: list[_Item], *, here: str
+    ) -> Iterable[str]:
+        if target in self._followed or self.judge.enters(target, start=self._start):
+            return ()
+        if target == "." or here == target or here.startswith(target + "/"):
             self.judge.ledger.note(Reason.LINKED_OUT, path + "/")
-        elif self._enter(path, real, levels):
-            self._followed.add(real)
-            self.links.append(path)
-            self.judge.followed.append(path)
+            return ()
+        self._followed.add(target)
+        self.links.append(path)
+        self.judge.followed.append(path)
+        return self._enter(path, target, rules, stack)
 
 
-def _join(folder: str, name: str) -> str:
-    return name if folder == "." else f"{folder}/{name}"
+def _sort_last(stack: list[_Item], count: int) -> None:
+    """Sort the last items of a stack, all of one folder, so that the first by path is the last."""
+    if count > 1:
+        stack[-count:] = sorted(stack[-count:], key=lambda item: os.fsencode(item[0]), reverse=True)

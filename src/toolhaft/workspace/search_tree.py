@@ -1,7 +1,4 @@
-"""The `Tree` that the searching engines walk: a local folder through descriptors, any other workspace step by step.
-
-A local folder is listed without asking about each entry, since the kernel tells the kinds with the names.
-"""
+"""The `Tree` that the searching engines walk: a local folder through descriptors, any other workspace step by step."""
 
 import asyncio
 import os
@@ -9,18 +6,19 @@ import posixpath
 import stat
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO, TypeVar
 
 from pydantic_ai.workspaces import Workspace, WorkspaceError
 
-from toolhaft.searching.tree import Entry, Kind, Tree
+from toolhaft.searching.tree import Entry, Kind, Listing, Tree
 
 from .beneath import O_PATH, Root
 from .direct import Files
 from .folders import DirEntry
+from .listings import listings_below
 from .local import LocalWorkspace
 from .sensitive import matches
-from .temporary import is_temporary
 
 T = TypeVar("T")
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,14 +32,7 @@ def root_of(workspace: LocalWorkspace) -> Root:
 def local_tree(workspace: LocalWorkspace) -> Tree:
     """Return the tree of a local workspace, for any number of threads."""
     root, sensitive = root_of(workspace), workspace.access.sensitive_files
-
-    def scan(path: str) -> list[Entry]:
-        opened = root.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with os.scandir(opened.fd) as entries:
-                return [Entry(entry.name, _kind(entry)) for entry in entries if not is_temporary(entry.name)]
-        finally:
-            os.close(opened.fd)
+    listings = listings_below(root.real)
 
     def resolve(path: str) -> tuple[str, Kind] | None:
         try:
@@ -56,7 +47,7 @@ def local_tree(workspace: LocalWorkspace) -> Tree:
     def withheld(real: str) -> bool:
         return matches(real, sensitive) is not None
 
-    return Tree(scan=scan, open=workspace.open_file, resolve=resolve, withheld=withheld)
+    return Tree(scan=partial(listings.scan, root), open=workspace.open_file, resolve=resolve, withheld=withheld)
 
 
 @contextmanager
@@ -115,9 +106,9 @@ def remote_tree(files: Files, place: Workspace, loop: asyncio.AbstractEventLoop,
         is_link = real_path(posixpath.join(folder, entry.name)) != posixpath.join(real or "", entry.name)
         return "link" if is_link else "folder"
 
-    def scan(path: str) -> list[Entry]:
+    def scan(path: str) -> Listing:
         entries, real = files.scan_dir(path), real_path(path)
-        return [Entry(entry.name, kind_of(entry, path, real)) for entry in entries]
+        return Listing.of(Entry(entry.name, kind_of(entry, path, real)) for entry in entries)
 
     def resolve(path: str) -> tuple[str, Kind] | None:
         real, top = real_path(path), real_path(".")
@@ -133,14 +124,6 @@ def remote_tree(files: Files, place: Workspace, loop: asyncio.AbstractEventLoop,
         return matches(real, sensitive) is not None
 
     return Tree(scan=scan, open=files.open_file, resolve=resolve, withheld=withheld)
-
-
-def _kind(entry: "os.DirEntry[str]") -> Kind:
-    if entry.is_file(follow_symlinks=False):
-        return "file"
-    if entry.is_dir(follow_symlinks=False):
-        return "folder"
-    return "link" if entry.is_symlink() else "other"
 
 
 def _kind_of_mode(mode: int) -> Kind:
