@@ -34,8 +34,8 @@ from .supervisor.frames import Message
 MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS = 1, 600
 # include/uapi/linux/binfmts.h, MAX_ARG_STRLEN, less the NUL at its end
 _MAX_COMMAND_BYTES = (1 << 17) - 1
-_CANCEL_PATIENCE_SECONDS = 5.0
-_LATE_SECONDS = 10.0
+_CANCEL_PATIENCE_SECONDS = 15.0
+_LATE_SECONDS = 20.0
 
 
 class JobNotFoundError(LookupError):

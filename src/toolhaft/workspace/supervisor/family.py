@@ -8,7 +8,8 @@ from contextlib import suppress
 
 _SHOWN_CHARACTERS = 80
 # A process in an uninterruptible wait (a dead network disk) cannot be killed: say so, rather than wait with it.
-_PATIENCE_SECONDS = 2.0
+# Thousands of a fork storm take their time to die.
+_PATIENCE_SECONDS = 10.0
 _GROUP_SECONDS = 0.01
 _LOOK_AGAIN_SECONDS = 0.005
 
@@ -22,6 +23,17 @@ def descendants(pid: int) -> list[int]:
         found += found_now
         waiting += found_now
     return found
+
+
+def has_more_than(limit: int) -> bool:
+    """Whether this process has more descendants than that; it looks no further than it must."""
+    count = 0
+    waiting = [os.getpid()]
+    while waiting and count <= limit:
+        found = children(waiting.pop())
+        count += len(found)
+        waiting += found
+    return count > limit
 
 
 def children(pid: int) -> list[int]:
@@ -78,7 +90,7 @@ def has_children() -> bool:
 
 
 def end_all(*, group: int | None = None) -> list[str]:
-    """Kill every descendant and return when none is left; names of any that would not die within two seconds.
+    """Kill every descendant and return when none is left; names of any that would not die within ten seconds.
 
     `group` is a process group of ours that is killed first: in one step, which a fork storm cannot outrun. SIGCHLD must
     be blocked: that a child has died is waited for by it.

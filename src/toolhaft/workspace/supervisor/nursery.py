@@ -23,6 +23,7 @@ _TAKEN, _IDLE = b"t", b"i"
 def main(control: int, *, host: int, private: str) -> None:
     """Serve the host until its socket closes or it dies; then end everything and remove the private folder."""
     os.closerange(control + 1, 1 << 16)
+    os.set_inheritable(control, False)
     become_subreaper()
     lifeline = os.pidfd_open(host)
     if os.getppid() == host:
@@ -131,4 +132,7 @@ def _next_line(control: socket.socket, *, patient: bool) -> socket.socket | None
             if patient:
                 continue
             return None
-        return socket.socket(fileno=fds[0]) if fds else None
+        if not fds:
+            return None
+        os.set_inheritable(fds[0], False)  # it arrives inheritable, and Python ignores the flag against it
+        return socket.socket(fileno=fds[0])
