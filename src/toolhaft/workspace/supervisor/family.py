@@ -3,37 +3,25 @@
 import os
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 _SHOWN_CHARACTERS = 80
 # A process in an uninterruptible wait (a dead network disk) cannot be killed: say so, rather than wait with it.
 # Thousands of a fork storm take their time to die.
 _PATIENCE_SECONDS = 10.0
-_GROUP_SECONDS = 0.01
 _LOOK_AGAIN_SECONDS = 0.005
 
 
-def descendants(pid: int) -> list[int]:
-    """Return the living and dead-but-unburied descendants of a process."""
+def descendants(pid: int, *, limit: int | None = None) -> list[int]:
+    """Return the living and dead-but-unburied descendants of a process, not many more than `limit` of them."""
     found: list[int] = []
     waiting = [pid]
-    while waiting:
-        found_now = children(waiting.pop())
-        found += found_now
-        waiting += found_now
+    while waiting and (limit is None or len(found) <= limit):
+        born = children(waiting.pop())
+        found += born
+        waiting += born
     return found
-
-
-def has_more_than(limit: int) -> bool:
-    """Whether this process has more descendants than that; it looks no further than it must."""
-    count = 0
-    waiting = [os.getpid()]
-    while waiting and count <= limit:
-        found = children(waiting.pop())
-        count += len(found)
-        waiting += found
-    return count > limit
 
 
 def children(pid: int) -> list[int]:
@@ -63,7 +51,7 @@ def inner_pid(pid: int) -> int:
     return 0
 
 
-def signal_all(pids: Collection[int], number: signal.Signals) -> None:
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
     """Send a signal to each of them that is still there."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
@@ -89,25 +77,36 @@ def has_children() -> bool:
     return True
 
 
-def end_all(*, group: int | None = None) -> list[str]:
+def end_all() -> list[str]:
     """Kill every descendant and return when none is left; names of any that would not die within ten seconds.
 
-    `group` is a process group of ours that is killed first: in one step, which a fork storm cannot outrun. SIGCHLD must
-    be blocked: that a child has died is waited for by it.
+    SIGCHLD must be blocked: that a child has died is waited for by it.
     """
     give_up = time.monotonic() + _PATIENCE_SECONDS
-    if group is not None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
-        signal.sigtimedwait((signal.SIGCHLD,), _GROUP_SECONDS)
     while has_children():
         if not any(reap()):
+            # Orphans come to us, so the groups of our own children are soon those of all.
+            kill_groups(children(os.getpid()))
             left = descendants(os.getpid())
             if time.monotonic() > give_up:
                 return [name for pid in left if (name := name_of(pid))]
-            signal_all(left, signal.SIGKILL)
+            kill_groups(left)
             signal.sigtimedwait((signal.SIGCHLD,), _LOOK_AGAIN_SECONDS)
     return []
+
+
+def kill_groups(pids: Iterable[int]) -> None:
+    """Kill the process groups of some of our descendants, each in one step, which a fork storm cannot outrun.
+
+    Every descendant began with a session of its own, so nobody else is in their groups.
+    """
+    groups: set[int] = set()
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            groups.add(os.getpgid(pid))
+    for group in groups - {os.getpgrp()}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
 
 
 def _read(path: str) -> bytes:

@@ -83,7 +83,7 @@ class _Nursery:
             self._idle.discard(pid)
         # What a session had when somebody killed it has come to us.
         for pid in set(family.children(os.getpid())) - self._sessions:
-            family.signal_all([*family.descendants(pid), pid], signal.SIGKILL)
+            family.kill_groups([pid, *family.descendants(pid)])
 
     def _wait_for_sessions(self) -> None:
         # They see what we saw and end what they have; what is left after that is ended by us.

@@ -24,6 +24,8 @@ _PATIENT_READS = 20
 _SETTLE_SECONDS = 0.04
 _TERM_GRACE_SECONDS = 0.02
 _WATCH_SECONDS = 0.1
+_BLIND_WATCHES = 20  # others may end as many processes as the command starts
+_MANY = 200
 
 
 class _GoneError(Exception):
@@ -53,6 +55,7 @@ class Session:
         self._pid = 0
         self._exit: int | None = None
         self._tasks_before = 0
+        self._watches = 0
         self._killed_by: str | None = None
         self._left: list[str] = []
         self._notes: list[str] = []
@@ -88,7 +91,7 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         """Leave nothing: no process and no descriptor."""
-        family.end_all(group=self._group)
+        family.end_all()
         for fd in self._owned | self._pipes:
             os.close(fd)
 
@@ -96,10 +99,6 @@ class Session:
     def is_reusable(self) -> bool:
         """Whether this process can serve another command: one that has a child which cannot be killed cannot."""
         return not family.has_children()
-
-    @property
-    def _group(self) -> int | None:
-        return None if self._dead or not self._pid else self._pid
 
     # --- start
 
@@ -270,7 +269,9 @@ class Session:
         self._bury()
         limit = self._request["processes"]
         # One small read tells that it cannot be: in a storm there is no time for thousands.
-        if _tasks_now() - self._tasks_before > limit and family.has_more_than(limit):
+        self._watches += 1
+        likely = _tasks_now() - self._tasks_before > limit or self._watches % _BLIND_WATCHES == 0
+        if likely and len(family.descendants(os.getpid(), limit=limit)) > limit:
             self._killed_by = "processes"
             self._grace = 0
         self._next_watch = max(now + _WATCH_SECONDS, time.monotonic())
@@ -281,10 +282,10 @@ class Session:
         running = self._running()
         names = (family.name_of(pid) for pid in running[:20])
         self._left = [name for name in names if name is not None]
-        if running and self._grace:
+        if running and self._grace and len(running) < _MANY:
             family.signal_all(running, signal.SIGTERM)
             self._settle(time.monotonic() + self._grace)
-        stuck = family.end_all(group=self._group)
+        stuck = family.end_all()
         self._dead = True
         self._notes += [f"could not be ended: {name}" for name in stuck]
         self._seconds = time.monotonic() - self._started
@@ -292,7 +293,7 @@ class Session:
 
     def _settle(self, until: float) -> None:
         """Wait until nothing of the command runs any more, but no longer than until a time."""
-        while time.monotonic() < until and self._running():
+        while time.monotonic() < until and 0 < len(self._running()) < _MANY:
             self._turn(min(until, time.monotonic() + 0.004))
 
     def _running(self) -> list[int]:
@@ -300,7 +301,7 @@ class Session:
         self._bury()
         if self._dead and not family.has_children():
             return []
-        own = family.descendants(os.getpid())
+        own = family.descendants(os.getpid(), limit=_MANY)
         if not self._request["sandboxed"]:
             return own
         return [pid for pid in own if pid != self._pid and family.inner_pid(pid) != 1]
