@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from .errors import EngineError
 from .query import Query
-from .ripgrep_output import FileRows, LineReader, MatchReader, read_failure, shown_path
+from .ripgrep_output import FileRows, LineReader, MatchReader, read_failure
 
 _MOST_COMPLAINTS = 20
 _MOST_HELD_BYTES = 1024 * 1024
@@ -31,18 +30,6 @@ class Exit:
 
 # Runs `rg` with these arguments at the root, `Exit` last; closing the generator kills `rg` and waits until it is gone.
 Run = Callable[[Sequence[str]], AsyncGenerator[Chunk | Exit, None]]
-
-
-class Sink(Protocol):
-    """What takes the output of a run."""
-
-    def take(self, data: bytes) -> bool:
-        """Take a piece, in no time; True means that there is something for `work`."""
-        ...
-
-    def work(self) -> bool:
-        """Make something of the pieces, in a worker thread; True means that it is enough."""
-        ...
 
 
 @dataclass(slots=True)
@@ -68,7 +55,7 @@ class Said:
             raise EngineError(f"rg ended with status {status}: {complaint}")
 
 
-async def drive(run: Run, arguments: Sequence[str], sink: Sink) -> Said:
+async def drive(run: Run, arguments: Sequence[str], sink: "MatchSink") -> Said:
     """Run ripgrep and hand its results to `sink`, until the end or until it has enough.
 
     What comes last is left to the caller: `sink.work()` in a thread of its own.
@@ -126,23 +113,3 @@ class MatchSink:
     def binary(self) -> list[str]:
         """The binary files that match."""
         return self._reader.binary
-
-
-class NameSink:
-    """Takes the names of `--files --null`."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def take(self, data: bytes) -> bool:
-        """Take a piece."""
-        self._pieces.append(data)
-        return False
-
-    def work(self) -> bool:
-        """Nothing is enough."""
-        return False
-
-    def names(self) -> list[str]:
-        """Give the names."""
-        return [shown_path(name) for name in b"".join(self._pieces).split(b"\0") if name]

@@ -86,11 +86,6 @@ def search_arguments(
     ]
 
 
-def list_arguments(scope: Scope, targets: Sequence[str], *, ignore_files: Sequence[str] = ()) -> list[str]:
-    """Give the arguments of an `rg` that lists the files of a scope instead of searching them."""
-    return [*_walk_arguments(scope, ignore_files=ignore_files), "--files", "--", *map(_target, targets)]
-
-
 def _target(path: str) -> str:
     return "./" if path == "." else f"./{path}"
 

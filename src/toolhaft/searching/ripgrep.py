@@ -15,15 +15,14 @@ import errno
 import os
 import re
 import threading
-from dataclasses import replace
 
 from .content import with_context
 from .dialect import Pattern
-from .drive import MatchSink, NameSink, Run, Said, drive
+from .drive import MatchSink, Run, Said, drive
 from .glob import path_key
 from .ignore import IGNORE_FILES
-from .query import Query, Scope, list_arguments, search_arguments
-from .results import Cut, FileMatches, Found, Reason, Tally, Unsearched
+from .query import Query, Scope, search_arguments
+from .results import Cut, FileMatches, Found, Reason, Tally
 from .scan import scan, search_file
 from .tree import Kind, Tree
 from .walk import Walk
@@ -49,33 +48,6 @@ async def search(query: Query, tree: Tree, run: Run, *, time_limit: float | None
         return await asyncio.to_thread(job.answer_out_of_time)
     finally:
         stop.set()
-
-
-async def list_files(scope: Scope, tree: Tree, run: Run) -> tuple[list[str], tuple[Unsearched, ...]]:
-    """Give the names of the files of a scope, in no order, and what was left out. Raises as `search` does."""
-    kind, above = await asyncio.to_thread(_prepare, tree, scope)
-    if kind != "folder":
-        return [scope.path], ()
-    if scope.files is not None and scope.files.is_specific:
-        scope = replace(scope, sensitive=())  # a name that is asked for is listed
-    stop = threading.Event()
-    walk = Walk(tree, scope, survey=True, names_only=True, stop=stop.is_set)
-    names: set[str] = set()
-    targets, survey = [scope.path], asyncio.create_task(asyncio.to_thread(_survey, walk))
-    try:
-        while targets:
-            sink = NameSink()
-            arguments = list_arguments(scope, targets[:_MOST_TARGETS], ignore_files=above)
-            said = await drive(run, arguments, sink)
-            if targets[0] == scope.path:
-                single = await survey
-                names.update(single)
-                targets += [link for link in walk.links if link not in single]
-            names.update(await asyncio.to_thread(_judged_names, walk, sink, said))
-            targets = targets[_MOST_TARGETS:]
-    finally:
-        stop.set()
-    return list(names), walk.judge.ledger.entries()
 
 
 class _Search:
@@ -187,11 +159,6 @@ async def _ended(task: asyncio.Task[Said]) -> None:
 
 def _survey_until_last(walk: Walk, sink: MatchSink, said: Said) -> list[str]:
     return _survey(walk, max(sink.files(), key=path_key) if said.was_ended else None)
-
-
-def _judged_names(walk: Walk, sink: NameSink, said: Said) -> list[str]:
-    walk.note_unreadable(said.unreadable)
-    return list(walk.judge.seen(sink.names()))
 
 
 def _survey(walk: Walk, until: str | None = None) -> list[str]:

@@ -42,7 +42,10 @@ def scan(
 def scan_names(
     scope: Scope, tree: Tree, *, stop: Callable[[], bool] = lambda: False
 ) -> tuple[list[str], tuple[Unsearched, ...]]:
-    """Give the names of the files of a scope, by path, and what was left out: `list_files` without ripgrep."""
+    """Give the names of the files of a scope, in no order, and what was left out.
+
+    There is no engine of ripgrep for this: the survey that it would need beside it knows all the names itself.
+    """
     walk = Walk(tree, scope, names_only=True, stop=stop)
     return list(walk.files()), walk.judge.ledger.entries()
 

@@ -60,7 +60,7 @@ class Walk:
         try:
             yield from self._open(path, self._start, None, stack)
         except NotADirectoryError:
-            if self.judge.may_read(path, self._start):
+            if self._names_only or self.judge.may_read(path, self._start):
                 yield path
             return
         end = path_key(until) if until else None

@@ -9,6 +9,8 @@ text gets `?` for one character.
 """
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
@@ -36,9 +38,10 @@ def translate(pattern: str, *, spare_dots: bool = False) -> str | None:
     """Give the source of a regular expression whose `fullmatch` is git's match, or None where nothing can match.
 
     With `spare_dots` no wildcard matches a dot that begins a name, as in a shell: only a dot of the pattern does.
-    Compile it with `re.DOTALL`: a newline is an ordinary character of a file name.
+    Compile it with `re.DOTALL`: a newline is an ordinary character of a file name. It matches in time that grows
+    with the product of the lengths: no pattern makes it try combinations.
     """
-    parts: list[str] = []
+    pieces: list[_Piece] = []
     at = 0
     while at < len(pattern):
         # A name can begin here: after a slash, and where all that came before may have matched nothing.
@@ -46,36 +49,73 @@ def translate(pattern: str, *, spare_dots: bool = False) -> str | None:
         piece, at = _next_piece(pattern, at, begins=begins)
         if piece is None:
             return None
-        parts.append(piece)
-    return "".join(parts)
+        pieces.append(piece)
+    return _joined(pieces, _DEEP)
 
 
-def _next_piece(pattern: str, at: int, *, begins: bool) -> tuple[str | None, int]:
+class _Piece(NamedTuple):
+    """A part of the expression: one character, or (with `kind`) a wildcard that matches any number of them."""
+
+    source: str
+    kind: str = ""
+    lazy: str = ""
+
+
+_STAR, _DEEP = "star", "deep"
+
+
+def _joined(pieces: Sequence[_Piece], kind: str) -> str:
+    """The pieces as one expression.
+
+    What follows a wildcard, up to the next one of its kind, is best matched where it stands first: the next wildcard
+    takes what is left. So it stands in an atomic group, which is never entered again (`(?>...)`); only what follows
+    the last one has to reach the end, and may be tried at more than one place.
+    """
+    starts = [at for at, piece in enumerate(pieces) if piece.kind == kind]
+    if not starts:
+        return _stretch(pieces, kind)
+    joined = _stretch(pieces[: starts[0]], kind)
+    for at, end in zip(starts, [*starts[1:], len(pieces)], strict=True):
+        rest = _stretch(pieces[at + 1 : end], kind)
+        joined += f"{pieces[at].source}{rest}" if end == len(pieces) else f"(?>{pieces[at].lazy}{rest})"
+    return joined
+
+
+def _stretch(pieces: Sequence[_Piece], kind: str) -> str:
+    return _joined(pieces, _STAR) if kind == _DEEP else "".join(piece.source for piece in pieces)
+
+
+def _next_piece(pattern: str, at: int, *, begins: bool) -> tuple[_Piece | None, int]:
     match pattern[at]:
         case "*":
             return _stars(pattern, at, begins=begins)
         case "?":
-            return ("[^/.]" if begins else "[^/]"), at + 1
+            return _Piece("[^/.]" if begins else "[^/]"), at + 1
         case "[":
             source, end = _bracket(pattern, at + 1)
-            return (rf"(?!\.){source}" if begins and source else source), end
+            return (_Piece(rf"(?!\.){source}" if begins else source) if source else None), end
         case "\\":
-            return (re.escape(pattern[at + 1 : at + 2]) or None), at + 2
+            escaped = pattern[at + 1 : at + 2]
+            return (_Piece(re.escape(escaped)) if escaped else None), at + 2
         case character:
-            return re.escape(character), at + 1
+            return _Piece(re.escape(character)), at + 1
 
 
-def _stars(pattern: str, start: int, *, begins: bool) -> tuple[str, int]:
+def _stars(pattern: str, start: int, *, begins: bool) -> tuple[_Piece, int]:
     end = start
     while pattern[end : end + 1] == "*":
         end += 1
     opens = start == 0 or pattern[start - 1] == "/"
     closes = end == len(pattern) or pattern[end] == "/" or pattern[end : end + 2] == "\\/"
     if end - start == 1 or not (opens and closes):
-        return ("(?:[^/.][^/]*)?" if begins else "[^/]*"), end
+        if begins:
+            return _Piece("(?:[^/.][^/]*)?", _STAR, "(?:[^/.][^/]*?)??"), end
+        return _Piece("[^/]*", _STAR, "[^/]*?"), end
     if pattern[end : end + 1] == "/":  # `**/` is also nothing at all: `a/**/b` matches `a/b`
-        return ("(?:[^/.][^/]*/)*" if begins else "(?:.*/)?"), end + 1
-    return ("[^/.][^/]*(?:/[^/.][^/]*)*" if begins else ".*"), end
+        if begins:
+            return _Piece("(?:[^/.][^/]*/)*", _DEEP, "(?:[^/.][^/]*/)*?"), end + 1
+        return _Piece("(?:.*/)?", _DEEP, "(?:.*?/)??"), end + 1
+    return _Piece("[^/.][^/]*(?:/[^/.][^/]*)*" if begins else ".*"), end
 
 
 def _bracket(pattern: str, at: int) -> tuple[str | None, int]:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from toolhaft.searching.tree import Listing
 
 from .beneath import Root
+from .kernel import open_beneath
 from .temporary import is_temporary
 
 # Longer than a tick of any file system's clock, which is 2 s on FAT and milliseconds elsewhere.
@@ -35,12 +36,12 @@ class Listings:
         kept = self._kept.get(path)
         if kept is not None and kept[0] == _state_of(f"{root.real}/{path}"):
             return kept[1]
-        opened = root.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        folder = _opened(root, path)
         try:
-            before, now = _state(os.fstat(opened.fd)), time.time_ns()
-            listing = _listed(opened.fd)
+            before, now = _state(os.fstat(folder)), time.time_ns()
+            listing = _listed(folder)
         finally:
-            os.close(opened.fd)
+            os.close(folder)
         if before[2] < now - _SETTLED_NS:
             self._keep(path, before, listing)
         return listing
@@ -57,6 +58,18 @@ class Listings:
 def listings_below(root: str) -> Listings:
     """Return what is kept of the folder `root`, a real path: what it says holds for every workspace there."""
     return Listings()
+
+
+def _opened(root: Root, path: str) -> int:
+    """Open a folder below the root, whatever its real path is; where the kernel does not, the root says why or does."""
+    flags = os.O_RDONLY | os.O_DIRECTORY
+    top = root.open_root()
+    try:
+        return open_beneath(path, flags, dir_fd=top)
+    except OSError:
+        return root.open(path, flags).fd
+    finally:
+        os.close(top)
 
 
 def _state_of(path: str) -> _State | None:

@@ -10,18 +10,21 @@ import posixpath
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TypeVar
 
 from toolhaft.searching.errors import SearchError
 from toolhaft.searching.glob import Sort, first_sorted
 from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Listed
-from toolhaft.searching.ripgrep import list_files, search
+from toolhaft.searching.ripgrep import search
 from toolhaft.searching.scan import scan, scan_names
 from toolhaft.searching.tree import Tree
 
+from .access import Access
 from .beneath import PathTraversalError
 from .current import ToolWorkspace
 from .direct import Files
@@ -45,12 +48,15 @@ async def search_contents(
     After `time_limit` seconds it is what was found until then. Raises the `OSError` of a path that is not there,
     `PathTraversalError` for one that is outside, `PatternError` for a pattern that is not understood.
     """
-    local, scope, _ = await _begun(place, path, query.scope)
-    query, binary = replace(query, scope=scope), ripgrep_binary()
-    if local is not None and binary is not None:
-        run = ripgrep_in(root_of(local).real, binary=binary)
-        return await search(query, local_tree(local), run, time_limit=time_limit)
-    return await _in_python(place, lambda tree, stop: scan(query, tree, stop=stop), time_limit=time_limit)
+    start = await _start(place, path)
+    query, binary = (
+        replace(query, scope=replace(query.scope, path=start.path, sensitive=start.sensitive)),
+        ripgrep_binary(),
+    )
+    if start.local is not None and binary is not None:
+        run = ripgrep_in(root_of(start.local).real, binary=binary)
+        return await search(query, local_tree(start.local), run, time_limit=time_limit)
+    return await _walked(place, start, lambda files, tree, stop: scan(query, tree, stop=stop), time_limit=time_limit)
 
 
 async def search_names(
@@ -63,90 +69,85 @@ async def search_names(
     time_limit: float = SEARCH_SECONDS,
 ) -> Listed:
     """Return the files of a scope below the folder `path`, sorted and then cut. Raises as `search_contents` does."""
-    local, scope, is_dir = await _begun(place, path, scope)
-    if not is_dir:
+    start = await _start(place, path)
+    if not start.is_dir:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    if local is None and sort == "modified":
+    if start.local is None and sort == "modified":
         raise SearchError("This workspace does not tell when files were modified. Use sort='path' or sort='size'.")
-    binary = ripgrep_binary()
-    if local is not None and binary is not None:
-        run = ripgrep_in(root_of(local).real, binary=binary)
-        names, unsearched = await list_files(scope, local_tree(local), run)
-    else:
-        names, unsearched = await _in_python(
-            place, lambda tree, stop: scan_names(scope, tree, stop=stop), time_limit=time_limit
-        )
+    scope = replace(scope, path=start.path, sensitive=start.sensitive)
 
-    def cut(files: Files) -> Listed:
-        shown, total = first_sorted(_entries(files, names, needs_status=sort != "path"), sort, limit=max_results)
+    def work(files: Files, tree: Tree, stop: Stop) -> Listed:
+        names, unsearched = scan_names(scope, tree, stop=stop)
+        entries = ((name, 0.0, 0) for name in names) if sort == "path" else _entries(files, names)
+        shown, total = first_sorted(entries, sort, limit=max_results)
         return Listed(files=tuple(name for name, _, _ in shown), total=total, unsearched=unsearched)
 
-    return await place.in_thread(cut)
+    return await _walked(place, start, work, time_limit=time_limit)
 
 
-def _entries(files: Files, names: list[str], *, needs_status: bool) -> Iterator[tuple[str, float, int]]:
-    """Give names with the time and size that they are sorted by; a file that is gone by now has neither."""
-    if not needs_status:
-        yield from ((name, 0.0, 0) for name in names)
-    elif isinstance(files, LocalWorkspace):
-        for name in names:
-            try:
-                info = status(root_of(files), name)
-            except OSError:
-                continue
-            yield name, info.st_mtime, info.st_size
-    else:
-        sizes: dict[str, dict[str, int]] = {}
-        for name in names:
-            folder, _, base = name.rpartition("/")
-            if folder not in sizes:
-                sizes[folder] = {entry.name: entry.size or 0 for entry in files.scan_dir(folder or ".")}
-            yield name, 0.0, sizes[folder].get(base, 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """Where a search begins. `local` is the workspace, where it is a local folder and nothing stands before it."""
+
+    path: str
+    is_dir: bool
+    sensitive: tuple[str, ...]
+    local: LocalWorkspace | None
 
 
-async def _begun(place: ToolWorkspace, path: str, scope: Scope) -> tuple[LocalWorkspace | None, Scope, bool]:
-    """Say where a search begins: the local workspace that may be gone through, the path below its root, its kind."""
+async def _start(place: ToolWorkspace, path: str) -> _Start:
+    """Find the start. Raises what is to be said of one that is not there or outside."""
 
-    def begin(files: Files) -> tuple[LocalWorkspace, str, bool] | None:
+    def find(files: Files) -> _Start | None:
         if not isinstance(files, LocalWorkspace):
             return None
-        info = status(root_of(files), path)  # raises what is to be said of a start that is not there
-        return files, posixpath.normpath(files.relative(path)), stat.S_ISDIR(info.st_mode)
+        is_dir = stat.S_ISDIR(status(root_of(files), path).st_mode)
+        below = posixpath.normpath(files.relative(path))
+        return _Start(path=below, is_dir=is_dir, sensitive=files.access.sensitive_files, local=files)
 
-    local, below, is_dir = await place.in_thread(begin) or (None, await _below_root(place, path), False)
-    if local is None:
-        is_dir = (await place.stat(below)).is_dir
-    return local, replace(scope, path=below, sensitive=_sensitive(place)), is_dir
+    return await place.in_thread(find) or await _start_elsewhere(place, path)
 
 
-async def _below_root(place: ToolWorkspace, path: str) -> str:
-    if path.startswith("/"):
-        path = posixpath.relpath(path, await place.working_dir())
-    path = posixpath.normpath(path)
-    if path == ".." or path.startswith("../"):
+async def _start_elsewhere(place: ToolWorkspace, path: str) -> _Start:
+    """Find the start in any other workspace. One that has no list of sensitive files is searched with the usual one."""
+    below = posixpath.relpath(path, await place.working_dir()) if path.startswith("/") else posixpath.normpath(path)
+    if below == ".." or below.startswith("../"):
         raise PathTraversalError(f"{path!r} leads out of the workspace. Give a path inside it.", path=path)
-    return path
+    access = getattr(place.backend, "access", None)
+    sensitive = access.sensitive_files if isinstance(access, Access) else DEFAULT_SENSITIVE_FILES
+    return _Start(path=below, is_dir=(await place.stat(below)).is_dir, sensitive=sensitive, local=None)
 
 
-def _sensitive(place: ToolWorkspace) -> tuple[str, ...]:
-    """Return the patterns of the workspace, the usual ones where it has none."""
-    backend = place.backend
-    return backend.access.sensitive_files if isinstance(backend, LocalWorkspace) else DEFAULT_SENSITIVE_FILES
-
-
-async def _in_python(place: ToolWorkspace, work: Callable[[Tree, Stop], T], *, time_limit: float) -> T:
+async def _walked(
+    place: ToolWorkspace, start: _Start, work: Callable[[Files, Tree, Stop], T], *, time_limit: float
+) -> T:
+    """Let a worker thread walk the tree, until the caller is cancelled or the time is over."""
     loop, ended, end = asyncio.get_running_loop(), threading.Event(), time.monotonic() + time_limit
 
     def stop() -> bool:
         return ended.is_set() or time.monotonic() > end
 
     def in_thread(files: Files) -> T:
-        if isinstance(files, LocalWorkspace):
-            with quick_tree(files) as tree:
-                return work(tree, stop)
-        return work(remote_tree(files, place, loop, sensitive=_sensitive(place)), stop)
+        if start.local is not None:
+            with quick_tree(start.local) as tree:
+                return work(files, tree, stop)
+        return work(files, remote_tree(files, place, loop, sensitive=start.sensitive), stop)
 
     try:
         return await place.in_thread(in_thread)
     finally:
         ended.set()
+
+
+def _entries(files: Files, names: Iterable[str]) -> Iterator[tuple[str, float, int]]:
+    """Give names with the time and size that they are sorted by; what is gone by now is left out."""
+    if isinstance(files, LocalWorkspace):
+        for name in names:
+            with suppress(OSError):
+                info = status(root_of(files), name)
+                yield name, info.st_mtime, info.st_size
+        return
+    for folder, inside in groupby(sorted(names), key=posixpath.dirname):
+        sizes = {entry.name: entry.size or 0 for entry in files.scan_dir(folder or ".")}
+        for name in inside:
+            yield name, 0.0, sizes.get(posixpath.basename(name), 0)
