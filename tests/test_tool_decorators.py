@@ -395,7 +395,7 @@ def opening(path: str) -> Any:
     @file_tool
     async def tool(filepath: str) -> str:
         """Open another file than the one it was given."""
-        with open(path) as file:  # noqa: ASYNC230 - as a careless author would
+        with open(path) as file:
             return file.read()
 
     return tool
@@ -611,7 +611,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: base_tool(yields), r"on 'yields': it yields, and a tool returns one answer"),
     (lambda: base_tool(Thing), r"on 'Thing': a class cannot be a tool"),
     (lambda: base_tool(Thing()), r"it is not an async function"),
-    (lambda: base_tool("name"), r"on 'name': it is not an async function"),
+    (lambda: base_tool("name"), r"on 'name': options are given by name"),
     (lambda: base_tool(Thing.method), r"'method' is a method of a class.* base_tool\(instance.method\)"),
     (lambda: base_tool(staticmethod(fine)), r"it stands above @staticmethod. Put @base_tool below it"),
     (lambda: file_tool(classmethod(fine)), r"it stands above @classmethod. Put @file_tool below it"),

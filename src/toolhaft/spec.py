@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -156,6 +157,8 @@ def _tool_text(kind: type[ToolText], text: str, facts: dict[str, Any]) -> ToolTe
 
 
 def _refuse_unless_json(value: object, where: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"the fact {where!r} is {value}, which JSON cannot carry. Use None, or say it in words.")
     if value is None or isinstance(value, str | bool | int | float):
         return
     if isinstance(value, dict):

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.attach.agents import answers, calling
 from toolhaft import LocalWorkspace, Toolkit, ToolNotFoundError, base_tool
-from toolhaft.tools import list_dir, read_file, submit
+from toolhaft.tools import list_dir, read_file
 
 
 @base_tool(kind="read")
@@ -81,12 +80,6 @@ async def test_a_blank_summary_is_asked_for_again(project: Path) -> None:
     result = await Agent(model, capabilities=[kit], output_type=kit.output_type).run("read all")
 
     assert result.output == "Read."
-
-
-async def test_submit_bare_returns_its_text_and_refuses_a_blank_one() -> None:
-    assert await submit("Done.") == "Done."
-    with pytest.raises(ModelRetry, match="says nothing"):
-        await submit("")
 
 
 async def test_a_failing_tool_does_not_end_the_run(project: Path) -> None:

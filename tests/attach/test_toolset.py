@@ -22,17 +22,22 @@ async def test_the_tools_act_in_the_workspace_of_the_toolset(project: Path) -> N
     assert "It adds numbers." in answers(result.all_messages())[0].model_response_str()
 
 
-async def test_without_its_own_workspace_they_act_in_that_of_the_run(project: Path, tmp_path: Path) -> None:
+async def test_without_its_own_workspace_they_act_in_the_one_in_use_else_in_that_of_the_run(
+    project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "README.md").write_text("elsewhere\n")
     agent = Agent(
         calling([("read_file", {"filepath": "README.md"})]),
         toolsets=[GovernedToolset([read_file])],
         capabilities=[HostWorkspace(project)],
     )
 
+    in_the_runs = await agent.run("read")
     with use_workspace(tmp_path):
-        result = await agent.run("read")
+        in_the_one_in_use = await agent.run("read")
 
-    assert "It adds numbers." in answers(result.all_messages())[0].model_response_str()
+    assert "It adds numbers." in answers(in_the_runs.all_messages())[0].model_response_str()
+    assert "elsewhere" in answers(in_the_one_in_use.all_messages())[0].model_response_str()
 
 
 async def test_without_either_they_act_in_the_one_in_use(project: Path) -> None:
@@ -107,3 +112,29 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000002000001e221bc33"
     "0000000049454e44ae426082"
 )
+
+
+async def test_a_model_may_be_wrong_a_few_times_without_ending_the_run(project: Path) -> None:
+    wrong = [[("read_file", {"filepath": f"no{number}"})] for number in range(5)]
+    agent = Agent(calling(*wrong), toolsets=[GovernedToolset([read_file], workspace=project)])
+
+    result = await agent.run("read")
+
+    assert result.output == "done"
+
+
+async def test_an_answer_that_nobody_can_write_down_is_a_failed_call() -> None:
+    @base_tool(kind="read")
+    async def odd(what: str) -> object:
+        """Answer something odd."""
+        return {"object": {"a": object()}, "surrogate": "a\ud800b", "list": ["a\ud800", {"b": object()}]}[what]
+
+    calls = [[("odd", {"what": what})] for what in ("object", "surrogate", "list")]
+    agent = Agent(calling(*calls), toolsets=[GovernedToolset([odd])])
+
+    result = await agent.run("answer")
+
+    first, second, third = answers(result.all_messages())
+    assert (first.outcome, second.outcome, third.outcome) == ("failed", "success", "failed")
+    assert second.content == "a\\ud800b"
+    result.all_messages_json()

@@ -102,7 +102,7 @@ def test_call_acts_in_the_current_folder(project: Path) -> None:
     ("args", "status", "says"),
     [
         (["read_file", '{"filepath": "no.txt"}'], 1, "no.txt"),
-        (["read_file", "{not json"], 1, "Invalid arguments"),
+        (["read_file", "{not json"], 2, "Invalid arguments"),
         (["read_file", "{}"], 1, "filepath"),
         (["reed_file", "{}"], 2, "read_file"),
         (["read_file", "{}", "--workspace", "/no/such/folder"], 2, "/no/such/folder"),
@@ -168,7 +168,7 @@ def test_without_typer_it_tells_what_to_install(tmp_path: Path) -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "pip install 'toolhaft[cli]'" in done.stderr
 
 
@@ -219,3 +219,18 @@ def test_the_demo_repairs_a_fault_in_a_copy_of_this_project() -> None:
     assert "One function of the copy is broken: [0, 0, 1, 1]" in done.stdout
     assert "-    return text.count(" in done.stdout
     assert "The function now: [0, 1, 1, 2]" in done.stdout
+
+
+def test_a_line_with_half_a_character_is_answered_and_the_next_one_too(project: Path) -> None:
+    lines = ['{"tool": "submit", "args": {"summary": "\\ud800"}}', '{"tool": "\\ud800"}', '{"tool": "list_dir"}']
+
+    done = toolhaft("call", "--stdin", stdin="\n".join(lines), cwd=project)
+
+    assert [json.loads(line)["success"] for line in done.stdout.splitlines()] == [True, False, True], done.stderr
+
+
+def test_a_demo_of_no_folder_says_so(tmp_path: Path) -> None:
+    done = toolhaft("demo", str(tmp_path / "nowhere"))
+
+    assert done.returncode == 2
+    assert "is not a folder" in done.stdout + done.stderr

@@ -120,6 +120,17 @@ async def test_names_that_are_not_text_are_shown_escaped(project: Path) -> None:
     tree.encode()
 
 
+async def test_a_name_cannot_forge_a_line_of_the_tree(project: Path) -> None:
+    (project / "a\n  forged.py  3 B").touch()
+    (project / "b\x1b[2J").touch()
+
+    tree = await list_dir()
+
+    assert r"a\n  forged.py  3 B" in tree
+    assert "\n  forged.py" not in tree
+    assert "\x1b" not in tree
+
+
 async def test_a_folder_that_cannot_be_listed_is_shown_with_the_reason(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -356,3 +356,32 @@ async def test_without_pydantic_ais_private_run_context_the_current_directory_is
     monkeypatch.setitem(sys.modules, "pydantic_ai._run_context", None)
 
     assert await workspace().working_dir() == str(tmp_path)
+
+
+@pytest.mark.parametrize("path", [".env", "sub/.env", "keys/id_rsa"])
+def test_secrets_are_neither_read_nor_written_in_any_workspace(path: str) -> None:
+    backend = InMemory(**{path: b"SECRET"})
+
+    async def tried() -> None:
+        with use_workspace(backend):
+            with pytest.raises(PermissionError, match="sensitive"):
+                await workspace().read_page(path)
+            with pytest.raises(PermissionError, match="sensitive"):
+                await workspace().write_file(path, "x", mode="overwrite")
+            with pytest.raises(PermissionError, match="protected"):
+                await workspace().write_file(".git/hooks/x", "x")
+
+    asyncio.run(tried())
+
+    assert backend.files == {f"/work/{path}": b"SECRET"}
+
+
+def test_a_link_to_a_secret_is_judged_by_where_it_leads_elsewhere_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SECRET")
+    (tmp_path / "notes.txt").symlink_to(".env")
+
+    async def tried() -> None:
+        with use_workspace(LocalWorkspaceBackend(tmp_path)), pytest.raises(PermissionError, match="sensitive"):
+            await workspace().read_page("notes.txt")
+
+    asyncio.run(tried())

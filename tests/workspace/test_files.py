@@ -512,7 +512,7 @@ def test_a_file_that_becomes_a_link_while_it_is_opened_for_change_is_refused(
     real_open = os.open
 
     def swapped(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        if path == "a.txt" and flags & os.O_WRONLY:
+        if path == "a.txt" and flags & (os.O_WRONLY | os.O_RDWR):
             (tmp_path / "a.txt").unlink()
             (tmp_path / "a.txt").symlink_to("/etc/passwd")
         return real_open(path, flags, mode, dir_fd=dir_fd)

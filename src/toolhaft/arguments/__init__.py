@@ -11,3 +11,4 @@ from toolhaft.arguments.signature import aliased as aliased
 from toolhaft.arguments.signature import evaluated_signature as evaluated_signature
 from toolhaft.arguments.signature import model_parameters as model_parameters
 from toolhaft.arguments.signature import takes_context as takes_context
+from toolhaft.arguments.signature import without_annotated as without_annotated

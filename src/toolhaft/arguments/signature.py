@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import Parameter, Signature, signature, unwrap
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import AliasChoices, Field
 from pydantic.fields import FieldInfo
@@ -39,6 +39,11 @@ def takes_context(shape: Signature) -> bool:
 def model_parameters(shape: Signature) -> list[Parameter]:
     """The parameters that a model fills in."""
     return [parameter for parameter in shape.parameters.values() if not _is_context(parameter.annotation)]
+
+
+def without_annotated(hint: Any) -> Any:
+    """The type itself, without what `Annotated` adds to it."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def aliased(shape: Signature, also_called: Mapping[str, str]) -> Signature:

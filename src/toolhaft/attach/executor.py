@@ -25,6 +25,7 @@ from toolhaft.attach.toolset import GovernedToolset, parted
 from toolhaft.registry import Registry
 from toolhaft.spec import FileDiff, ToolResult, ToolSpec, tool_spec
 from toolhaft.workspace import use_workspace
+from toolhaft.workspace.current import tool_workspace
 
 
 class Executor:
@@ -37,7 +38,7 @@ class Executor:
 
     def __init__(self, registry: Registry, *, workspace: str | Path | WorkspaceBackend | None = None) -> None:
         self._registry = registry
-        self._workspace = workspace
+        self._place = None if workspace is None else tool_workspace(workspace)
 
     async def execute(
         self,
@@ -71,12 +72,12 @@ class Executor:
             return await _answer(name, _previewed(spec, args))
 
     def _bound(self, workspace: str | Path | WorkspaceBackend | None) -> AbstractContextManager[object]:
-        place = workspace if workspace is not None else self._workspace
+        place = workspace if workspace is not None else self._place
         return use_workspace(place) if place is not None else nullcontext()
 
 
 async def _previewed(spec: ToolSpec, args: Mapping[str, Any] | str) -> Any:
-    return parted(await spec.preview(**spec.validate(args)))
+    return parted(spec.name, await spec.preview(**spec.validate(args)))
 
 
 async def _result(

@@ -31,12 +31,12 @@ DEPTH_LIMIT = 6
 _REDACTED = "[redacted]"
 _SECRET_WORDS = frozenset(
     {"apikey", "auth", "authorization", "bearer", "cookie", "credential", "credentials", "passcode", "passphrase"}
-    | {"passwd", "password", "pwd", "secret", "secrets", "token"}
+    | {"jwt", "pass", "passwd", "password", "pwd", "secret", "secrets", "token"}
 )
-_SECRET_PAIRS = frozenset({("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key")})
+_SECRET_PAIRS = frozenset((kind, "key") for kind in ("access", "api", "encryption", "private", "secret", "signing"))
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_TELLING = "(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|authorization)"
+_TELLING = "(?:password|passwd|passphrase|pwd|_pass|secret|token|(?:api|access|signing)[_-]?key|authorization)"
 
 # What secrets look like in running text: keys of well-known services, tokens, and what follows a telling word.
 _SECRET_FORMS = rf"""
@@ -48,7 +48,7 @@ _SECRET_FORMS = rf"""
     | (?<=://)[^\s/@:]*:[^\s/@]+(?=@)                         # user:password@ in an address
     | (?<=\s-u[ ])[^\s:]+:\S+                                # the same, for curl
     | (?<=bearer[ ])[\w.~+/=-]{{4,}} | (?<=basic[ ])[\w+/=-]{{8,}}
-    | (?P<name>{_TELLING}["']?\s*[=:]\s*["']? | --[\w-]*{_TELLING}[ ]+)(?!(?:bearer|basic)\b)[^\s"',;&]{{4,}}
+    | (?P<name>{_TELLING}["']?\s*[=:]\s*["']? | --[\w-]*{_TELLING}[ ]+)(?!(?:bearer|basic)\b)[^\s"',;&]+
     """
 
 

@@ -2,12 +2,17 @@
 
 import sys
 from importlib.util import find_spec
+from io import TextIOWrapper
 
 
 def main() -> None:
     """Run the command line; its libraries come with `pip install 'toolhaft[cli]'`."""
     if find_spec("typer") is None:
-        sys.exit("The command line needs typer, which is not installed. Run: pip install 'toolhaft[cli]'")
+        print("The command line needs typer, which is not installed. Run: pip install 'toolhaft[cli]'", file=sys.stderr)
+        sys.exit(2)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # What cannot be written is escaped, as `\\ud800`; in JSON that is the same text.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     from toolhaft.cli.app import app
 
     app()

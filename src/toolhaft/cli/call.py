@@ -88,7 +88,12 @@ class _Caller:
 
 def _problem(args: Any, folder: Any) -> str | None:
     """Why the call cannot be run, if it cannot."""
-    if not isinstance(args, dict | str):
+    if isinstance(args, str):
+        try:
+            args = json.loads(args)
+        except (ValueError, RecursionError) as error:
+            return f"Invalid arguments: they are not JSON ({error})."
+    if not isinstance(args, dict):
         return f"Invalid arguments: {args!r} is no JSON object. Write them as {{'name': value}}."
     if not isinstance(folder, str) or "\0" in folder or not Path(folder).is_dir():
         return f"The workspace {folder!r} is not a folder. Give the path of an existing one."

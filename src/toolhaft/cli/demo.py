@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,9 @@ _DEFINITION = re.compile(r"^\s*(async )?def ", re.MULTILINE)
 async def run_demo(project: Path | None) -> int:
     """Do the job on a copy of `project`: 0 when the report is there, its counts are true, and the fault is repaired."""
     source = project or _own_project()
+    if not source.is_dir():
+        print(f"{str(source)!r} is not a folder. Give the path of a project.", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="toolhaft-demo-") as folder, _PrintedCalls():
         copy = Path(folder, source.resolve().name)
         shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
-from toolhaft.arguments import evaluated_signature, model_parameters, takes_context
+from toolhaft.arguments import evaluated_signature, model_parameters, takes_context, without_annotated
 from toolhaft.decorators.making import AsyncFunction, Route, ToolOptions, make_tool
 from toolhaft.decorators.routing import route_base, route_file
 from toolhaft.exceptions import ToolDefinitionError
@@ -93,7 +93,7 @@ def _file_tool(options: ToolOptions, writes: bool, function: AsyncFunction, name
     shape = evaluated_signature(function, name)
     position = int(takes_context(shape))
     first = next(iter(model_parameters(shape)), None)
-    if first is None or first.name != "filepath" or first.annotation is not str:
+    if first is None or first.name != "filepath" or without_annotated(first.annotation) is not str:
         found = "it has none" if first is None else f"it is {str(first)!r}"
         raise ToolDefinitionError(
             f"tool {name!r}: the first parameter of a file_tool, after a RunContext if there is one, must be "
@@ -101,7 +101,7 @@ def _file_tool(options: ToolOptions, writes: bool, function: AsyncFunction, name
         )
 
     def route(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-        filepath = str(args[position] if len(args) > position else kwargs["filepath"])
+        filepath = str(args[position] if len(args) > position else kwargs.get("filepath", first.default))
         return route_file(name, error, filepath=filepath, writes=writes)
 
     # What many models and other toolkits call the parameter. Calls that come as data may say so; the schema does not.
@@ -118,6 +118,8 @@ def _made(
     also_called: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncFunction:
     given = options.get("prompt")
+    if given is not None and not isinstance(given, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ToolDefinitionError(f"tool {name!r}: prompt={given!r} is not the path of a file.")
     if given is None:
         file = find_prompt(function, name)
     else:
@@ -145,6 +147,8 @@ def _checked_name(decorator: str, function: Any) -> str:
 
 
 def _problem(decorator: str, function: Any, name: Any) -> str | None:
+    if isinstance(function, str):
+        return f"options are given by name: @{decorator}(kind={function!r})."
     if inspect.isclass(function):
         return "a class cannot be a tool. Decorate an async function, or the bound method of an object."
     if isinstance(function, staticmethod | classmethod):

@@ -68,6 +68,7 @@ def make_tool(
     The model reads the prompt, else `description`, else the docstring. `shape` is the signature with evaluated hints.
     `also_called` are second names of parameters, which calls that come as data may use.
     """
+    _check_options(name, options)
     shape = aliased(documented(name, shape or evaluated_signature(function, name), prompt), also_called)
     seconds = _seconds(name, options.get("timeout_seconds"))
     limited = function if seconds is None else _limited(function, name, seconds)
@@ -91,6 +92,19 @@ def make_tool(
     )
     setattr(tool, MARK, spec)
     return tool
+
+
+def _check_options(name: str, options: ToolOptions) -> None:
+    wanted: dict[str, tuple[bool, str]] = {
+        "sensitive": (isinstance(options.get("sensitive", False), bool), "True or False"),
+        "idempotent": (isinstance(options.get("idempotent", False), bool), "True or False"),
+        "timeout_seconds": (isinstance(options.get("timeout_seconds") or 0, int | float), "a number of seconds"),
+        "approval": (callable(options.get("approval", print)), "a function of the tool's arguments"),
+        "preview": (callable(options.get("preview", print)), "a function of the tool's arguments"),
+    }
+    for option, (is_right, meaning) in wanted.items():
+        if not is_right:
+            raise ToolDefinitionError(f"tool {name!r}: {option}={options.get(option)!r} is not {meaning}.")
 
 
 def _wrapped(function: AsyncFunction, name: str, *, names: tuple[str, ...], route: Route) -> Any:

@@ -62,6 +62,8 @@ def read_document(file: Path) -> Element:
 
 def _read(file: Path) -> bytes:
     try:
+        if file.exists() and not file.is_file():
+            raise ToolDefinitionError(f"the prompt {file} is not a file. Is the path right?")
         with file.open("rb") as stream:
             data = stream.read(LIMIT_BYTES + 1)
     except OSError as error:

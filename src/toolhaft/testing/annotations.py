@@ -1,17 +1,14 @@
 """What an annotation of a tool means to a model."""
 
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic_ai import BinaryContent, ToolReturn
 from pydantic_ai.messages import AudioUrl, DocumentUrl, ImageUrl, VideoUrl
 
+from toolhaft.arguments import without_annotated
+
 READABLE = (str, BinaryContent, ToolReturn, ImageUrl, AudioUrl, DocumentUrl, VideoUrl)
-
-
-def without_annotated(annotation: Any) -> Any:
-    """The type itself, without what `Annotated` adds to it."""
-    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def is_text(annotation: Any) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from toolhaft.arguments import documented, evaluated_signature, model_parameters
+from toolhaft.arguments import documented, evaluated_signature, model_parameters, without_annotated
 from toolhaft.exceptions import ToolDefinitionError
 from toolhaft.prompts import load_prompt
 from toolhaft.spec import ToolFunction, is_tool, tool_spec
-from toolhaft.testing.annotations import is_text, without_annotated
+from toolhaft.testing.annotations import is_text
 
 Rule = Literal[
     "loads",

@@ -98,7 +98,7 @@ def _below(folder: Node) -> list[Node | str]:
 
 
 def _label(node: Node) -> str:
-    name = node.name.encode("utf-8", "backslashreplace").decode()
+    name = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in node.name)
     label = f"{name}/" if node.is_dir else name
     if node.size is not None:
         label += f"  {_size(node.size)}"

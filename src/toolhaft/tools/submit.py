@@ -15,5 +15,5 @@ async def submit(summary: str) -> str:
     Raises `ModelRetry` when the summary is blank.
     """
     if not summary.strip():
-        raise ModelRetry("summary='' says nothing. Tell in a few sentences what was done and what was found.")
+        raise ModelRetry(f"summary={summary!r} says nothing. Tell in a few sentences what was done and what was found.")
     return summary.strip()

@@ -40,7 +40,7 @@ class ToolWorkspace(Workspace):
         super().__init__(backend)
         layers = [layer for layer in workspace_layers(self) if layer is not ToolWorkspace]
         below = self.backend
-        is_direct = len(layers) == 1 and (isinstance(below, LocalWorkspace) or isinstance(below, Files))
+        is_direct = len(layers) == 1 and isinstance(below, (LocalWorkspace, Files))
         self._direct: Files | None = cast(Files, below) if is_direct else None
         # The backend's own where it keeps one, so that it outlives this view of the backend.
         self._index: LineIndex = getattr(self._direct, "line_index", None) or LineIndex()
@@ -108,6 +108,11 @@ def workspace() -> ToolWorkspace:
     return ToolWorkspace(attached) if attached is not None else _current_directory(os.getcwd())
 
 
+def is_bound() -> bool:
+    """Whether `use_workspace`, or the toolkit's toolset, says where tools act now."""
+    return _BOUND.get() is not None
+
+
 @contextmanager
 def use_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> Generator[ToolWorkspace]:
     """Let tools act in `target`, a folder or any pydantic-ai workspace, until the block ends.
@@ -132,7 +137,7 @@ def tool_workspace(target: str | os.PathLike[str] | WorkspaceBackend) -> ToolWor
     if isinstance(target, str | os.PathLike):
         return ToolWorkspace(LocalWorkspace(target))
     # `Workspace` first: to ask whether something is a protocol's takes a hundred times as long.
-    if isinstance(target, Workspace | LocalWorkspace) or isinstance(target, WorkspaceBackend):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(target, (Workspace, LocalWorkspace, WorkspaceBackend)):  # pyright: ignore[reportUnnecessaryIsInstance]
         return ToolWorkspace(target)
     raise TypeError(f"{target!r} is no workspace. Pass a folder's path, a LocalWorkspace or a pydantic-ai workspace.")
 

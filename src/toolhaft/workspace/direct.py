@@ -15,12 +15,19 @@ from typing import Any, BinaryIO, Protocol, TypeVar, runtime_checkable
 
 from pydantic_ai.workspaces import Workspace
 
+from .access import Access
 from .changes import Applied, ChangeSet, UndoRefusedError
 from .files import Version, WriteMode, Written
 from .folders import DirEntry
 from .one_by_one import OneByOne
+from .sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES
 
 T = TypeVar("T")
+
+# What may not be touched in a workspace that has no lists of its own.
+DEFAULT_ACCESS = Access(
+    read_only=False, sensitive_files=DEFAULT_SENSITIVE_FILES, protected_files=DEFAULT_PROTECTED_FILES
+)
 
 
 @runtime_checkable
@@ -74,17 +81,17 @@ class Elsewhere:
 
     def open_file(self, path: str) -> BinaryIO:
         """Fetch a file."""
-        return BytesIO(self._wait(self._workspace.read_bytes(path)))
+        return BytesIO(self.fetch(path))
 
     def replace_file(
         self, path: str, data: bytes, *, mode: WriteMode = "overwrite", expected: Version | None = None
     ) -> Written:
         """Write a file with the workspace's own `write_bytes`; `expected` cannot be checked and is not."""
-        exists = self._wait(self._workspace.exists(path))
+        exists = self.exists(path)
         if exists and mode == "create":
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-        old = self._wait(self._workspace.read_bytes(path)) if exists and mode == "append" else b""
-        self._wait(self._workspace.write_bytes(path, old + data))
+        old = self.fetch(path) if exists and mode == "append" else b""
+        self.put(path, old + data)
         size = len(old) + len(data)
         version = Version(size=size, mtime_ns=0, inode=0)
         return Written(path=self.relative(path), created=not exists, size=size, version=version)
@@ -111,14 +118,18 @@ class Elsewhere:
 
     def fetch(self, path: str) -> bytes:
         """Return the content of a file."""
+        for name in self._names(path):
+            DEFAULT_ACCESS.check_read(name, path)
         return self._wait(self._workspace.read_bytes(path))
 
     def put(self, path: str, data: bytes) -> None:
         """Write a whole file."""
+        self._check_change(path)
         self._wait(self._workspace.write_bytes(path, data))
 
     def remove(self, path: str) -> None:
         """Remove a file."""
+        self._check_change(path)
         self._wait(self._workspace.remove(path))
 
     def exists(self, path: str) -> bool:
@@ -136,6 +147,16 @@ class Elsewhere:
     def relative(self, path: str) -> str:
         """Return a path, normalized as text: where the root is, only the environment knows."""
         return posixpath.normpath(path)
+
+    def _check_change(self, path: str) -> None:
+        for name in self._names(path):
+            DEFAULT_ACCESS.check_change(name, path)
+
+    def _names(self, path: str) -> list[str]:
+        """The names to judge a path by: as it is written, and where it really leads. None where the backend judges."""
+        if isinstance(self._workspace.backend, Files):
+            return []
+        return [self.relative(path), self._wait(self._workspace.realpath(path))]
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()

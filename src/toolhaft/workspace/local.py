@@ -300,8 +300,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
     def _replace(self, path: str, data: bytes, *, mode: WriteMode, expected: Version | None) -> Written:
         change = LocalChangeSet(self._ground, "write_file")
         try:
-            # What is not read need not be readable.
-            target = change.hold(path, access=os.O_RDWR if mode == "append" else os.O_WRONLY)
+            target = change.hold(path)
             if mode == "create" and target.exists:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
             if expected is not None and (target.info is None or Version.of(target.info) != expected):

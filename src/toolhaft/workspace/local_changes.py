@@ -242,10 +242,10 @@ class LocalChangeSet(ChangeSet):
         if len(targets) > 1:
             raise OSError(
                 error.errno,
-                f"several files are changed all or none only with a journal, and it cannot be written ({error}). "
-                "Change them one by one, or make its folder writable",
+                f"several files are changed all or none only with a journal, and it cannot be written "
+                f"({error.strerror}). Change them one by one, or make its folder writable",
             ) from error
-        self._notes.append(f"This change cannot be undone: the journal cannot be written ({error}).")
+        self._notes.append(f"This change cannot be undone: the journal cannot be written ({error.strerror}).")
 
     def _write_down(self, draft: Draft, targets: list[LocalTarget], entries: list[Entry]) -> Draft | None:
         try:
