@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all stress check lint bench coverage wheel-check clean
+.PHONY: help demo test test-all test-lowest stress check lint bench coverage wheel-check clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -24,6 +24,12 @@ test: .venv/installed ## every test that needs only Python, pip, make and git
 test-all: .venv/installed ## installs what the other tests need (Debian), then runs every test
 	command -v strace gcc setpriv >/dev/null || apt-get install -y strace gcc util-linux
 	$(PYTEST) -m 'not stress'
+
+test-lowest: .venv/installed ## the tests on the lowest pydantic-ai that is supported, in .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev 'pydantic-ai-slim==2.62.0'
+	.venv-lowest/bin/python -m pytest -n auto -m 'not stress and not needs'
 
 stress: .venv/installed ## the heavy counts in full
 	TOOLHAFT_STRESS=1 $(PYTEST)
@@ -53,4 +59,4 @@ wheel-check: .venv/installed ## build the wheel from the sdist, install it elsew
 	cd "$$dir" && "$$dir/venv/bin/toolhaft" list --prompts
 
 clean: ## remove what the targets made
-	rm -rf .venv dist build .coverage .coverage.*
+	rm -rf .venv .venv-lowest dist build .coverage .coverage.*

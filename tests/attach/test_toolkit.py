@@ -1,5 +1,6 @@
 """The capability: tools, workspace and the end of a job in one line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,15 @@ async def test_a_ref_of_another_place_is_left_to_others(project: Path, tmp_path:
 
     assert kit.get_workspace(None, ref=elsewhere) is None  # pyright: ignore[reportArgumentType]
     assert kit.get_workspace(None, ref=LocalWorkspace(project).ref) is kit.workspace  # pyright: ignore[reportArgumentType]
+
+
+async def test_it_loads_from_an_agent_spec_file(project: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "agent.json"
+    spec.write_text(
+        json.dumps({"model": "test", "capabilities": [{"Toolkit": {"workspace": str(project), "tools": "read_file"}}]})
+    )
+    agent = Agent.from_file(spec, custom_capability_types=[Toolkit])
+
+    result = await agent.run("read", model=calling([("read_file", {"filepath": "README.md"})]))
+
+    assert "It adds numbers." in answers(result.all_messages())[0].model_response_str()

@@ -1,4 +1,4 @@
-"""The command line: `toolhaft list | show | call | demo`."""
+"""The command line: `toolhaft list | show | call | undo | demo`."""
 
 import sys
 from importlib.util import find_spec
@@ -10,9 +10,10 @@ def main() -> None:
     if find_spec("typer") is None:
         print("The command line needs typer, which is not installed. Run: pip install 'toolhaft[cli]'", file=sys.stderr)
         sys.exit(2)
-    if isinstance(sys.stdout, TextIOWrapper):
-        # What cannot be written is escaped, as `\\ud800`; in JSON that is the same text.
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    stdout: object = sys.stdout
+    if isinstance(stdout, TextIOWrapper):
+        # What cannot be written is escaped, as `\ud800`; in JSON that is the same text.
+        stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     from toolhaft.cli.app import app
 
     app()

@@ -12,7 +12,7 @@ from functools import partial
 from inspect import Signature
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from toolhaft.arguments import aliased, arguments_model, documented, evaluated_signature
 from toolhaft.call_log import LOGGER, logged
@@ -98,7 +98,7 @@ def _check_options(name: str, options: ToolOptions) -> None:
     wanted: dict[str, tuple[bool, str]] = {
         "sensitive": (isinstance(options.get("sensitive", False), bool), "True or False"),
         "idempotent": (isinstance(options.get("idempotent", False), bool), "True or False"),
-        "timeout_seconds": (isinstance(options.get("timeout_seconds") or 0, int | float), "a number of seconds"),
+        "timeout_seconds": (isinstance(cast("object", options.get("timeout_seconds") or 0), int | float), "a number"),
         "approval": (callable(options.get("approval", print)), "a function of the tool's arguments"),
         "preview": (callable(options.get("preview", print)), "a function of the tool's arguments"),
     }
