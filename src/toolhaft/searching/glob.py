@@ -8,6 +8,8 @@ only by a pattern that names it: its leading dot must be a dot of the pattern (`
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
 from typing import Literal
 
 from .errors import GlobError
@@ -17,6 +19,7 @@ _MOST_ALTERNATIVES = 1_000
 _TO_BRACE = re.compile(r"(?:\\.|\[[!^]?\]?[^\]]*\]|[^\\{\[]|\[(?![^\]]*\]))*\{", re.DOTALL)
 _TAIL = re.compile(r"[^/*?\[\]\\]*\Z")  # the end of a pattern that stands for itself
 _ROUGH = re.compile(r"\[[^\]]*\]?|\\.?|[^\w.\- ]|[^\x00-\x7f]")
+_PART = 5_000
 Sort = Literal["path", "modified", "size"]
 
 
@@ -95,11 +98,17 @@ def first_sorted(
 
     Newest and largest come first; equal ones are in the order of their paths.
     """
-    entries = sorted(found, key=lambda entry: path_key(entry[0]))
-    if sort != "path":
-        at = 1 if sort == "modified" else 2
-        entries.sort(key=lambda entry: entry[at], reverse=True)  # a stable sort keeps ties in the order of paths
-    return entries[:limit], len(entries)
+    at = {"modified": 1, "size": 2}.get(sort)
+
+    def key(entry: tuple[str, float, int]) -> tuple[float, bytes]:
+        return (0 if at is None else -entry[at]), path_key(entry[0])
+
+    # Sorted in parts: one long sort would keep every other thread waiting, that of the event loop too.
+    parts: list[list[tuple[str, float, int]]] = []
+    entries = iter(found)
+    while part := list(islice(entries, _PART)):
+        parts.append(sorted(part, key=key))
+    return list(islice(merge(*parts, key=key), limit)), sum(map(len, parts))
 
 
 def path_key(path: str) -> bytes:

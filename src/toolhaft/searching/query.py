@@ -10,7 +10,7 @@ from .glob import Glob
 OutputMode = Literal["content", "files", "count"]
 MAX_FILE_BYTES = 50 * 1024 * 1024
 # Enough to say "50 of 504" truly; above it a total would cost a walk of the whole tree, and a report says "at least".
-COUNT_LIMIT = 5_000
+COUNT_LIMIT = 2_000
 # ripgrep leaves the column out where a match is empty at the end of a file, so the marks must not look like text.
 # A binary file is searched to its end, so that one without a match need not be mentioned. Context is read afterwards,
 # of what is shown only: ripgrep 15 is silent about a binary file where a line of context comes before the match.
@@ -60,6 +60,11 @@ class Query:
     max_results: int = 100
     count_limit: int = COUNT_LIMIT
     output_mode: OutputMode = "content"
+
+    @property
+    def most_counted(self) -> int:
+        """How many results are counted before the search stops: never fewer than may be shown."""
+        return max(self.count_limit, self.max_results)
 
     def __post_init__(self) -> None:
         if self.max_results < 1:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .glob import path_key
 from .query import Query
@@ -64,8 +64,7 @@ class Ledger:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of a file, counted from 1; lines end at LF. `text` is a window around the match where it is long."""
 
     number: int
@@ -153,7 +152,7 @@ class Tally:
     def is_full(self) -> bool:
         """Whether more was found than is counted."""
         counted = self._total if self._query.output_mode == "content" else len(self._files)
-        return counted > self._query.count_limit
+        return counted > self._query.most_counted
 
     @property
     def counted(self) -> tuple[int, int]:

@@ -28,7 +28,7 @@ from .tree import Kind, Tree
 from .walk import Walk
 
 _SPEAKS_OF_PATHS = re.compile(rb"^[^#\n].*/[^\s]|^/", re.MULTILINE)
-_SURVEY_WAITS_SECONDS = 0.02
+_SURVEY_WAITS_SECONDS = 0.03
 _MOST_TARGETS = 500  # of one command line
 
 
@@ -61,23 +61,28 @@ class _Search:
         self._stop = stop
         self._above: list[str] = []
         self._tally = Tally(query)
-        self._sink = MatchSink(query, limit=query.count_limit)
+        self._sink = MatchSink(query, limit=query.most_counted)
 
     async def answer(self) -> Found:
         kind, self._above = await asyncio.to_thread(_prepare, self._tree, self._query.scope)
         if kind != "folder":
             return await asyncio.to_thread(scan, self._query, self._tree, stop=self._stop.is_set)
-        walk = Walk(self._tree, self._query.scope, survey=True, stop=self._stop.is_set)
         first = asyncio.create_task(self._drive([self._query.scope.path], self._sink))
+        surveyed = threading.Event()
+        walk = Walk(self._tree, self._query.scope, survey=True, stop=lambda: self._stop.is_set() or surveyed.is_set())
         try:
-            # A search that ends soon, with too much or with all, is not kept waiting by the survey.
+            # A search that ends soon, with too much or with all, is not slowed down by the survey.
             await asyncio.wait((first,), timeout=_SURVEY_WAITS_SECONDS)
-            single = [] if _has_too_much(first) else await asyncio.to_thread(_survey, walk)
+            survey = None if first.done() else asyncio.create_task(asyncio.to_thread(_survey, walk))
             said = await first
+            if said.was_ended:
+                surveyed.set()  # as far as it is of use
+                return await self._first_by_path()
+            single = await (survey or asyncio.to_thread(_survey, walk))
         finally:
-            await _ended(first)
-        if said.was_ended:
-            return await self._first_by_path()
+            surveyed.set()
+            first.cancel()
+            await asyncio.wait((first,))
         await self._absorb(walk, self._sink, said, single=single)
         return await asyncio.to_thread(self._found, walk)
 
@@ -121,7 +126,7 @@ class _Search:
         await asyncio.to_thread(self._settle, walk, sink, said, single)
         targets = [link for link in walk.links if link not in single]
         while targets and not self._tally.is_full:
-            more = MatchSink(self._query, limit=self._query.count_limit)
+            more = MatchSink(self._query, limit=self._query.most_counted)
             said = await self._drive(targets[:_MOST_TARGETS], more)
             await asyncio.to_thread(self._settle, walk, more, said, [])
             targets = targets[_MOST_TARGETS:]
@@ -144,17 +149,6 @@ class _Search:
     async def _drive(self, targets: list[str], sink: MatchSink, *, in_order: bool = False) -> Said:
         arguments = search_arguments(self._query, targets, in_order=in_order, ignore_files=self._above)
         return await drive(self._run, arguments, sink)
-
-
-def _has_too_much(first: asyncio.Task[Said]) -> bool:
-    return first.done() and not first.cancelled() and (first.exception() is not None or first.result().was_ended)
-
-
-async def _ended(task: asyncio.Task[Said]) -> None:
-    """Wait until a run is over, ending it where it still goes on."""
-    if not task.done():
-        task.cancel()
-        await asyncio.wait((task,))
 
 
 def _survey_until_last(walk: Walk, sink: MatchSink, said: Said) -> list[str]:

@@ -25,7 +25,7 @@ from toolhaft.searching.scan import scan, scan_names
 from toolhaft.searching.tree import Tree
 
 from .access import Access
-from .beneath import PathTraversalError
+from .beneath import PathTraversalError, Root
 from .current import ToolWorkspace
 from .direct import Files
 from .folders import status
@@ -142,12 +142,23 @@ async def _walked(
 def _entries(files: Files, names: Iterable[str]) -> Iterator[tuple[str, float, int]]:
     """Give names with the time and size that they are sorted by; what is gone by now is left out."""
     if isinstance(files, LocalWorkspace):
-        for name in names:
-            with suppress(OSError):
-                info = status(root_of(files), name)
-                yield name, info.st_mtime, info.st_size
+        yield from _local_entries(root_of(files), names)
         return
     for folder, inside in groupby(sorted(names), key=posixpath.dirname):
         sizes = {entry.name: entry.size or 0 for entry in files.scan_dir(folder or ".")}
         for name in inside:
             yield name, 0.0, sizes.get(posixpath.basename(name), 0)
+
+
+def _local_entries(root: Root, names: Iterable[str]) -> Iterator[tuple[str, float, int]]:
+    """Ask for each name itself, which is all that one call needs; links are followed as paths of the workspace are."""
+    top = root.open_root()
+    try:
+        for name in names:
+            with suppress(OSError):
+                info = os.stat(name, dir_fd=top, follow_symlinks=False)
+                if stat.S_ISLNK(info.st_mode):
+                    info = status(root, name)
+                yield name, info.st_mtime, info.st_size
+    finally:
+        os.close(top)
