@@ -122,7 +122,7 @@ class Commands:
         start = await self._prepare(command, cwd=cwd, timeout_seconds=timeout_seconds, env=env, network=network)
         line = Line(self._supervisor.connect())
         try:
-            done = await _run(line, start.request, on_start or _nobody)
+            done = await _run(line, start.request, on_start)
         finally:
             line.close()
         return _outcome(done, start)
@@ -144,8 +144,8 @@ class Commands:
         start = await self._prepare(command, cwd=cwd, timeout_seconds=None, env=env, network=network)
         line = Line(self._supervisor.connect())
         try:
-            await line.send(start.request)
-            await _started(line, start.request)
+            await line.send({**start.request, "announced": True})
+            await _answer(line, start.request)
         except BaseException:
             line.close()
             raise
@@ -233,14 +233,14 @@ def _bash() -> str:
     return shutil.which("bash") or "/bin/sh"
 
 
-async def _run(line: Line, request: Message, on_start: Callable[[int], None]) -> Message:
-    await line.send(request)
+async def _run(line: Line, request: Message, on_start: Callable[[int], None] | None) -> Message:
+    await line.send({**request, "announced": on_start is not None})
     is_over = False
     try:
-        answer = await _started(line, request)
-        on_start(answer["started"])
+        if on_start is not None:
+            on_start((await _answer(line, request))["started"])
         async with asyncio.timeout(request["timeout_seconds"] + _LATE_SECONDS):
-            done: Message = (await line.receive())["done"]
+            done: Message = (await _answer(line, request))["done"]
         is_over = True
         return done
     except TimeoutError as error:
@@ -262,15 +262,11 @@ async def _stopped(line: Line) -> None:
                 pass
 
 
-async def _started(line: Line, request: Message) -> Message:
+async def _answer(line: Line, request: Message) -> Message:
     answer = await line.receive()
     if "failed" in answer:
         raise _start_error(request, **answer["failed"])
     return answer
-
-
-def _nobody(_pid: int) -> None:
-    """Hear of the start where nobody wants to."""
 
 
 def _start_error(request: Message, *, errno: int, text: str, path: str | None) -> OSError:

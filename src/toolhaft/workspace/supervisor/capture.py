@@ -132,7 +132,7 @@ class Ring:
         """Add what was written, dropping the oldest where there is no room."""
         surplus = len(self._data) + len(data) - self._limit
         if surplus > 0:
-            self._dropped += surplus
+            self._dropped += surplus + len(self._decoder.getstate()[0])
             self._decoder.reset()
             del self._data[:surplus]
             data = data[max(0, len(data) - self._limit) :]

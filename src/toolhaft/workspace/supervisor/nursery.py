@@ -1,5 +1,6 @@
 """The process that keeps a session ready, and outlives none of them."""
 
+import gc
 import os
 import select
 import shutil
@@ -63,6 +64,7 @@ class _Nursery:
         self._wait_for_sessions()
 
     def _fork(self) -> None:
+        gc.freeze()  # a collection in the child would copy the pages that it shares with us
         pid = os.fork()
         if pid == 0:
             _be_a_session(self._control, self._host, self._news_end)

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from . import family
 from .capture import HeadAndTail, Ring
@@ -35,8 +36,9 @@ class _GoneError(Exception):
 class Session:
     """A command and the socket of whoever wants it.
 
-    Messages from there: the request; `{"op": "stop", "grace_seconds": s}`; `{"op": "poll", "limit_bytes": n}` for a
-    job. Messages to there: `started`; for a command `done`, for a job an answer to every poll.
+    Messages from there: the request; `{"op": "stop", "grace_seconds": s}`; `{"op": "poll", "limit_bytes": n, "number":
+    i}` for a job. Messages to there: `failed`, or `started` where it was asked for; then for a command `done`, for a
+    job an answer to every poll.
     """
 
     def __init__(self, line: socket.socket, *, lifelines: tuple[int, ...]) -> None:
@@ -67,7 +69,7 @@ class Session:
     def run(self) -> None:
         """Serve the one request that arrives, then everything that is asked about it, until the line closes."""
         try:
-            self._request = self._first_request()
+            self._request = asked = self._first_request()
             self._output = self._make_output()
             try:
                 self._start()
@@ -78,7 +80,8 @@ class Session:
             self._watch(self._line.fileno(), self._on_line)
             for fd in self._lifelines:
                 self._watch(fd, self._on_gone, events=0 if fd == self._lifelines[0] else select.POLLIN)
-            self._send({"started": self._pid})
+            if asked["announced"]:
+                self._send({"started": self._pid})
             self._obey()  # what came together with the request
             self._until_exit()
             self._end()
@@ -119,7 +122,8 @@ class Session:
     def _start(self) -> None:
         asked = self._request
         become_subreaper()
-        os.makedirs(asked["home"], exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(asked["home"])
         self._enter(asked["folder"], asked["root"])
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, asked["file_bytes"])
