@@ -127,7 +127,7 @@ async def _python_engine(folder: str) -> Figure:
 
 
 async def _memory(folder: str) -> Figure:
-    """Peak memory of a search that finds very much, over that of one that finds nothing, each in a process of its own."""
+    """Peak memory of a search that finds very much, over that of one that finds nothing, each in its own process."""
     grown = await _peak_kilobytes(folder, "e") - await _peak_kilobytes(folder, "qqqzzzqqq")
     return Figure(name="extra memory for millions of matches", measured=grown / 1024, goal=8, unit="MB", detail="")
 

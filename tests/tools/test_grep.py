@@ -63,15 +63,8 @@ async def test_matches_stand_under_their_file_with_the_line_numbers_of_read_file
     assert answer.facts == {
         "output_mode": "content",
         "files": [
-            {"path": "src/add.py", "count": 1, "lines": [{"line": 1, "text": "def add(a, b):", "is_match": True}]},
-            {
-                "path": "src/main.py",
-                "count": 2,
-                "lines": [
-                    {"line": 1, "text": "from add import add", "is_match": True},
-                    {"line": 3, "text": "print(add(1, 2))", "is_match": True},
-                ],
-            },
+            {"path": "src/add.py", "count": 1, "matches": [(1, "def add(a, b):")]},
+            {"path": "src/main.py", "count": 2, "matches": [(1, "from add import add"), (3, "print(add(1, 2))")]},
         ],
         "shown": 3,
         "total": 3,

@@ -110,6 +110,11 @@ class MatchSink:
         return {file.path: file for file in self._reader.files.values()}
 
     @property
+    def last(self) -> str:
+        """The file whose matches came last."""
+        return self._reader.last
+
+    @property
     def binary(self) -> list[str]:
         """The binary files that match."""
         return self._reader.binary

@@ -17,7 +17,7 @@ from .wildmatch import translate
 
 _MOST_ALTERNATIVES = 1_000
 _TO_BRACE = re.compile(r"(?:\\.|\[[!^]?\]?[^\]]*\]|[^\\{\[]|\[(?![^\]]*\]))*\{", re.DOTALL)
-_TAIL = re.compile(r"[^/*?\[\]\\]*\Z")  # the end of a pattern that stands for itself
+_TAIL = re.compile(r"[^/*?\[\]\\]+\Z")
 _ROUGH = re.compile(r"\[[^\]]*\]?|\\.?|[^\w.\- ]|[^\x00-\x7f]")
 _PART = 5_000
 Sort = Literal["path", "modified", "size"]
@@ -78,7 +78,7 @@ def compile_glob(pattern: str, *, commas: bool = False) -> Glob:
     strict = [_source(one, pattern, spare_dots=True) for one in alternatives]
     parts = sorted({translate(part, spare_dots=True) or "(?!)" for one in alternatives for part in one.split("/")[:-1]})
     named = [part for part in parts if part.lstrip("(").startswith("\\.")]
-    tails = tuple(_TAIL.search(one)[0] for one in alternatives)  # pyright: ignore[reportOptionalSubscript]
+    tails = tuple(_tail(one) for one in alternatives)
     is_by_tail = all(one in (f"*{tail}", f"**/*{tail}") for one, tail in zip(alternatives, tails, strict=True))
     return Glob(
         pattern,
@@ -98,10 +98,10 @@ def first_sorted(
 
     Newest and largest come first; equal ones are in the order of their paths.
     """
-    at = {"modified": 1, "size": 2}.get(sort)
 
     def key(entry: tuple[str, float, int]) -> tuple[float, bytes]:
-        return (0 if at is None else -entry[at]), path_key(entry[0])
+        path, modified, size = entry
+        return {"path": 0.0, "modified": -modified, "size": -size}[sort], path_key(path)
 
     # Sorted in parts: one long sort would keep every other thread waiting, that of the event loop too.
     parts: list[list[tuple[str, float, int]]] = []
@@ -109,6 +109,12 @@ def first_sorted(
     while part := list(islice(entries, _PART)):
         parts.append(sorted(part, key=key))
     return list(islice(merge(*parts, key=key), limit)), sum(map(len, parts))
+
+
+def _tail(pattern: str) -> str:
+    """Give the end of a pattern that stands for itself: `.py` of `**/test_*.py`."""
+    found = _TAIL.search(pattern)
+    return found[0] if found else ""
 
 
 def path_key(path: str) -> bytes:

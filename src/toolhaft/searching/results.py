@@ -90,19 +90,15 @@ class Found:
     """The answer of an engine: what is shown, what there is, and what was not searched.
 
     `total` counts matching lines and `total_files` the files they are in; both are exact where `is_complete`, else
-    there are at least so many.
+    there are at least so many. `shown` is the number of matching lines in `files`.
     """
 
     files: tuple[FileMatches, ...]
+    shown: int
     total: int
     total_files: int
     is_complete: bool
     unsearched: tuple[Unsearched, ...]
-
-    @property
-    def shown(self) -> int:
-        """The number of matching lines in `files`."""
-        return sum(line.is_match for file in self.files for line in file.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +178,7 @@ class Tally:
         total, total_files = at_least or self.counted
         return Found(
             files=tuple(files),
+            shown=sum(line.is_match for file in files for line in file.lines),
             total=total,
             total_files=total_files,
             is_complete=not is_full and all(entry.reason is not Reason.OUT_OF_TIME for entry in unsearched),

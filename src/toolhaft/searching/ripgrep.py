@@ -19,7 +19,6 @@ import threading
 from .content import with_context
 from .dialect import Pattern
 from .drive import MatchSink, Run, Said, drive
-from .glob import path_key
 from .ignore import IGNORE_FILES
 from .query import Query, Scope, search_arguments
 from .results import Cut, FileMatches, Found, Reason, Tally
@@ -64,7 +63,7 @@ class _Search:
         self._sink = MatchSink(query, limit=query.most_counted)
 
     async def answer(self) -> Found:
-        kind, self._above = await asyncio.to_thread(_prepare, self._tree, self._query.scope)
+        kind, self._above = await asyncio.to_thread(_prepared, self._tree, self._query.scope)
         if kind != "folder":
             return await asyncio.to_thread(scan, self._query, self._tree, stop=self._stop.is_set)
         first = asyncio.create_task(self._drive([self._query.scope.path], self._sink))
@@ -78,13 +77,11 @@ class _Search:
             if said.was_ended:
                 surveyed.set()  # as far as it is of use
                 return await self._first_by_path()
-            single = await (survey or asyncio.to_thread(_survey, walk))
+            single = await survey if survey else None
         finally:
-            surveyed.set()
             first.cancel()
             await asyncio.wait((first,))
-        await self._absorb(walk, self._sink, said, single=single)
-        return await asyncio.to_thread(self._found, walk)
+        return await self._completed(walk, self._sink, said, single=single)
 
     def answer_out_of_time(self) -> Found:
         """Give what the first run had found, judged by a walk of its own: the other's thread may still be at work."""
@@ -101,11 +98,39 @@ class _Search:
             walk = Walk(self._tree, self._query.scope, survey=True)
             sink = MatchSink(self._query, limit=limit)
             said = await self._drive([self._query.scope.path], sink, in_order=True)
-            single = await asyncio.to_thread(_survey_until_last, walk, sink, said)
-            await self._absorb(walk, sink, said, single=single)
+            last = sink.last if said.was_ended else None
+            found = await self._completed(walk, sink, said, until=last, at_least=counting)
             if not said.was_ended or self._tally.shown >= self._query.max_results:
-                return await asyncio.to_thread(self._found, walk, await counting)
+                return found
             limit *= 4  # our rules dropped some of what ripgrep found
+
+    async def _completed(
+        self,
+        walk: Walk,
+        sink: MatchSink,
+        said: Said,
+        *,
+        single: list[str] | None = None,
+        until: str | None = None,
+        at_least: asyncio.Task[tuple[int, int]] | None = None,
+    ) -> Found:
+        """Take what a run found, survey the tree if that is not done, and search what ripgrep had to leave out."""
+        counted = await at_least if at_least else None
+
+        def settle() -> Found | list[str]:
+            alone = _survey(walk, until) if single is None else single
+            self._settle(walk, sink, said, alone)
+            return [link for link in walk.links if link not in alone] or self._found(walk, counted)
+
+        targets = await asyncio.to_thread(settle)
+        if isinstance(targets, Found):
+            return targets
+        while targets and not self._tally.is_full:
+            more = MatchSink(self._query, limit=self._query.most_counted)
+            said = await self._drive(targets[:_MOST_TARGETS], more)
+            await asyncio.to_thread(self._settle, walk, more, said, [])
+            targets = targets[_MOST_TARGETS:]
+        return await asyncio.to_thread(self._found, walk, counted)
 
     def _found(self, walk: Walk, at_least: tuple[int, int] | None = None) -> Found:
         def complete(cut: Cut) -> FileMatches:
@@ -120,16 +145,6 @@ class _Search:
         for path in walk.judge.seen(files):
             tally.add(files[path])
         return tally.counted
-
-    async def _absorb(self, walk: Walk, sink: MatchSink, said: Said, *, single: list[str]) -> None:
-        """Take what a run found, and search what the survey found that it had to leave out."""
-        await asyncio.to_thread(self._settle, walk, sink, said, single)
-        targets = [link for link in walk.links if link not in single]
-        while targets and not self._tally.is_full:
-            more = MatchSink(self._query, limit=self._query.most_counted)
-            said = await self._drive(targets[:_MOST_TARGETS], more)
-            await asyncio.to_thread(self._settle, walk, more, said, [])
-            targets = targets[_MOST_TARGETS:]
 
     def _settle(self, walk: Walk, sink: MatchSink, said: Said, single: list[str]) -> None:
         walk.note_unreadable(said.unreadable)
@@ -151,15 +166,11 @@ class _Search:
         return await drive(self._run, arguments, sink)
 
 
-def _survey_until_last(walk: Walk, sink: MatchSink, said: Said) -> list[str]:
-    return _survey(walk, max(sink.files(), key=path_key) if said.was_ended else None)
-
-
 def _survey(walk: Walk, until: str | None = None) -> list[str]:
     return list(walk.files(until=until))
 
 
-def _prepare(tree: Tree, scope: Scope) -> tuple[Kind, list[str]]:
+def _prepared(tree: Tree, scope: Scope) -> tuple[Kind, list[str]]:
     """Tell what the start is, and name the ignore files above it that ripgrep can be given.
 
     ripgrep reads a file that it is given as if it stood at the root, so those of other folders must not speak of paths.

@@ -77,6 +77,11 @@ class MatchReader:
         self._file = FileRows("")
         self._begun: list[bytes] = []  # lines that begin a path
 
+    @property
+    def last(self) -> str:
+        """The file of the last match."""
+        return self._file.path
+
     def take(self, lines: Iterable[bytes]) -> None:
         """Take lines without their ends."""
         for line in lines:

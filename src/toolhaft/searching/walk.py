@@ -104,14 +104,14 @@ class Walk:
         if folders is None:
             return self._judged(path, real, rules, listing, stack)
         if self._scope.recursive:
-            stack += [(folder, folder, "folder", rules) for folder in folders]
+            stack.extend((folder, folder, "folder", rules) for folder in folders)
         if self._survey:
             return ()
         prefix = "" if path == "." else f"{path}/"
         names = self.judge.wanted(prefix, listing.files)
         if self._names_only:
             return [prefix + name for name in names]
-        stack += [(prefix + name, prefix + name, "file", None) for name in names]
+        stack.extend((prefix + name, prefix + name, "file", None) for name in names)
         _sort_last(stack, len(names) + (len(folders) if self._scope.recursive else 0))
         return ()
 

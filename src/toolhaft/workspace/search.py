@@ -131,7 +131,9 @@ async def _walked(
         if start.local is not None:
             with quick_tree(start.local) as tree:
                 return work(files, tree, stop)
-        return work(files, remote_tree(files, place, loop, sensitive=start.sensitive), stop)
+        start_file = None if start.is_dir else start.path
+        tree = remote_tree(files, place, loop, sensitive=start.sensitive, start_file=start_file)
+        return work(files, tree, stop)
 
     try:
         return await place.in_thread(in_thread)

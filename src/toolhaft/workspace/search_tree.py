@@ -1,6 +1,7 @@
 """The `Tree` that the searching engines walk: a local folder through descriptors, any other workspace step by step."""
 
 import asyncio
+import errno
 import os
 import posixpath
 import stat
@@ -84,7 +85,14 @@ def quick_tree(workspace: LocalWorkspace) -> Generator[Tree]:
         close()
 
 
-def remote_tree(files: Files, place: Workspace, loop: asyncio.AbstractEventLoop, *, sensitive: tuple[str, ...]) -> Tree:
+def remote_tree(
+    files: Files,
+    place: Workspace,
+    loop: asyncio.AbstractEventLoop,
+    *,
+    sensitive: tuple[str, ...],
+    start_file: str | None = None,
+) -> Tree:
     """Return the tree of any workspace, for a worker thread: each step is one of the workspace's own coroutines.
 
     A folder that is a link is known by its real path, which costs a step for each folder. Where a workspace cannot tell
@@ -107,6 +115,8 @@ def remote_tree(files: Files, place: Workspace, loop: asyncio.AbstractEventLoop,
         return "link" if is_link else "folder"
 
     def scan(path: str) -> Listing:
+        if path == start_file:  # what `list_dir` says of a file differs from workspace to workspace
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         entries, real = files.scan_dir(path), real_path(path)
         return Listing.of(Entry(entry.name, kind_of(entry, path, real)) for entry in entries)
 

@@ -1,0 +1,277 @@
+"""Searches in workspaces of every kind: a local folder, behind a policy, elsewhere; and what is kept between them."""
+
+import asyncio
+import os
+import posixpath
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WrapperWorkspace
+
+from toolhaft.searching.errors import SearchError
+from toolhaft.searching.glob import compile_glob
+from toolhaft.searching.query import Query, Scope
+from toolhaft.searching.results import Found, Reason
+from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, use_workspace
+from toolhaft.workspace import listings as listings_module
+from toolhaft.workspace.listings import Listings
+from toolhaft.workspace.search import search_contents, search_names
+from toolhaft.workspace.search_tree import root_of
+from toolhaft.workspace.temporary import temporary_name
+
+FILES = 100_000 if os.environ.get("TOOLHAFT_STRESS") else 10_000
+
+
+class Counting(WrapperWorkspace):
+    """Somebody's policy: it sees every file that is read."""
+
+    def __init__(self, wrapped: Workspace) -> None:
+        super().__init__(wrapped)
+        self.read: list[str] = []
+
+    async def read_bytes(self, path: str) -> bytes:
+        self.read.append(path)
+        return await super().read_bytes(path)
+
+
+class InMemory:
+    """A backend elsewhere: files are bytes in a dict, there are no links and no shell."""
+
+    ref = None
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = {f"/work/{name}": data for name, data in files.items()}
+
+    async def working_dir(self) -> str:
+        return "/work"
+
+    async def read_bytes(self, path: str) -> bytes:
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[path]
+
+    async def write_bytes(self, path: str, data: bytes) -> None:
+        raise NotImplementedError
+
+    async def exists(self, path: str) -> bool:
+        raise NotImplementedError
+
+    async def list_dir(self, path: str) -> Sequence[FileEntry]:
+        names = {name.removeprefix(f"{path}/").partition("/")[0] for name in self.files if name.startswith(f"{path}/")}
+        return [await self.stat(f"{path}/{name}") for name in sorted(names)]
+
+    async def stat(self, path: str) -> FileEntry:
+        if path in self.files:
+            return FileEntry(name=posixpath.basename(path), path=path, is_dir=False, size=len(self.files[path]))
+        if any(name.startswith(f"{path}/") for name in self.files):
+            return FileEntry(name=posixpath.basename(path), path=path, is_dir=True, size=None)
+        raise FileNotFoundError(path)
+
+    async def make_dir(self, path: str) -> None:
+        raise NotImplementedError
+
+    async def remove(self, path: str) -> None:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree with something to leave out, a link that stays inside, one that leads out and a circle."""
+    root = tmp_path / "root"
+    for name in ("a.txt", "lib/b.txt", "build/c.txt", ".env"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("needle\n")
+    (root / ".gitignore").write_text("build\n")
+    (root / "lib" / "up").symlink_to("..")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "secret").write_text("needle\n")
+    (root / "out").symlink_to("../out")
+    return root
+
+
+async def needle(target: object, path: str = ".", scope: Scope | None = None) -> Found:
+    with use_workspace(target) as place:  # pyright: ignore[reportArgumentType]
+        return await search_contents(place, path, Query(pattern="needle", scope=scope or Scope()))
+
+
+def left_out(found: Found) -> dict[Reason, tuple[int, str]]:
+    return {one.reason: (one.count, one.example) for one in found.unsearched}
+
+
+async def test_every_way_to_the_same_folder_gives_the_same_answer(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ripgrep, by the Python engine, through a policy, and through another backend's own coroutines."""
+    expected = await needle(tree)
+    behind = await needle(Counting(Workspace(LocalWorkspace(tree))))
+    other = await needle(LocalWorkspaceBackend(tree))
+    monkeypatch.setattr(search, "ripgrep_binary", lambda: None)
+    plain = await needle(tree)
+
+    assert [file.path for file in expected.files] == ["a.txt", "lib/b.txt"]
+    assert left_out(expected) == {
+        Reason.IGNORED: (1, "build/"),
+        Reason.HIDDEN: (2, ".env"),
+        Reason.LINKED_OUT: (1, "out"),
+    }
+    assert plain == expected
+    assert behind.files == expected.files
+    # There a link that leads out is known only once it is opened.
+    assert left_out(behind).keys() == {Reason.IGNORED, Reason.HIDDEN, Reason.UNREADABLE}
+    assert other.files == expected.files
+
+
+async def test_a_policy_sees_every_file_that_is_searched(tree: Path) -> None:
+    policy = Counting(Workspace(LocalWorkspace(tree)))
+
+    await needle(policy)
+
+    assert {"a.txt", "lib/b.txt"} <= {os.path.relpath(path, tree) for path in policy.read}
+    assert not any(path.endswith(".env") for path in policy.read)
+
+
+async def test_a_workspace_elsewhere_is_searched_and_listed_step_by_step() -> None:
+    files = {
+        "a.txt": b"needle\n",
+        "d/b.txt": b"a needle\nx\n",
+        "d/c.key": b"needle",
+        "e/x": b"xx",
+        ".gitignore": b"e/x\n",
+    }
+    with use_workspace(InMemory(files)) as place:  # pyright: ignore[reportArgumentType]
+        found = await search_contents(place, "/work", Query(pattern="needle", context_lines=1))
+        inside = await search_contents(place, "d/b.txt", Query(pattern="needle"))
+        listed = await search_names(place, "d", Scope(files=compile_glob("*.*")), sort="size", max_results=1)
+
+        with pytest.raises(SearchError, match="modified"):
+            await search_names(place, ".", Scope(), sort="modified", max_results=1)
+        with pytest.raises(PathTraversalError):
+            await search_contents(place, "../x", Query(pattern="needle"))
+        with pytest.raises(FileNotFoundError):
+            await search_contents(place, "nowhere", Query(pattern="needle"))
+        with pytest.raises(NotADirectoryError):
+            await search_names(place, "a.txt", Scope(), max_results=1)
+
+    assert [(file.path, len(file.lines)) for file in found.files] == [("a.txt", 1), ("d/b.txt", 2)]
+    assert left_out(found) == {
+        Reason.IGNORED: (1, "e/x"), Reason.HIDDEN: (1, ".gitignore"), Reason.SENSITIVE: (1, "d/c.key"),
+    }  # fmt: skip
+    assert inside.total == 1
+    assert (listed.files, listed.total) == (("d/b.txt",), 1)
+
+
+async def test_a_search_that_runs_out_of_time_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with use_workspace(tree) as place:
+        monkeypatch.setattr(search, "ripgrep_binary", lambda: None)
+        found = await search_contents(place, ".", Query(pattern="needle"), time_limit=0)
+        listed = await search_names(place, ".", Scope(), max_results=9, time_limit=0)
+
+    assert Reason.OUT_OF_TIME in left_out(found)
+    assert not found.is_complete
+    assert not listed.is_complete
+
+
+async def test_the_temporary_files_of_writers_are_no_part_of_the_tree(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / temporary_name()).write_text("needle\n")
+
+    fast = await needle(tree, scope=Scope(include_hidden=True))
+    monkeypatch.setattr(search, "ripgrep_binary", lambda: None)
+
+    assert [file.path for file in fast.files] == ["a.txt", "lib/b.txt"]
+    assert await needle(tree, scope=Scope(include_hidden=True)) == fast
+
+
+async def test_many_files_are_listed_and_searched_and_the_loop_goes_on(tmp_path: Path) -> None:
+    for number in range(FILES):
+        if number % 100 == 0:
+            (tmp_path / f"d{number:06}").mkdir()
+        (tmp_path / f"d{number - number % 100:06}" / f"{number:06}").write_bytes(b"needle\n")
+    gaps = list[float]()
+
+    async def watch() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            gaps.append(time.perf_counter() - before)
+
+    watcher = asyncio.create_task(watch())
+    found = await needle(tmp_path)
+    with use_workspace(tmp_path) as place:
+        listed = await search_names(place, ".", Scope(), max_results=3)
+    watcher.cancel()
+
+    assert [file.path for file in found.files] == [f"d000000/{number:06}" for number in range(100)]
+    assert (listed.files, listed.total) == (("d000000/000000", "d000000/000001", "d000000/000002"), FILES)
+    assert sorted(gaps)[len(gaps) * 9 // 10] < 0.02
+
+
+async def test_files_that_come_and_go_during_a_search_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(200):
+        (tmp_path / f"{number}.txt").write_text("needle\n")
+    code = (
+        "import os, sys\nos.chdir(sys.argv[1])\nprint(flush=True)\n"
+        "while True:\n"
+        "    for n in range(200):\n"
+        "        os.unlink(f'{n}.txt')\n        open(f'{n}.txt', 'w').write('needle\\n')\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    try:
+        for engine in (search.ripgrep_binary(), None):
+            monkeypatch.setattr(search, "ripgrep_binary", lambda engine=engine: engine)
+            for _ in range(10):
+                found = await needle(tmp_path)
+                assert 100 <= found.total <= 200
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+
+
+def test_a_folder_is_listed_again_only_when_it_has_changed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    monkeypatch.setattr(listings_module, "_SETTLED_NS", 0)
+    while time.time_ns() <= tree.stat().st_ctime_ns:
+        pass
+
+    first = listings.scan(root, ".")
+    again = listings.scan(root, ".")
+    (tree / "new").touch()
+    changed = listings.scan(root, ".")
+
+    assert again is first
+    assert "new" in changed.files
+    assert {*first.files, "new"} == {*changed.files}
+
+
+def test_a_folder_that_has_just_changed_is_not_kept(tree: Path) -> None:
+    listings, root = Listings(), root_of(LocalWorkspace(tree))
+
+    assert listings.scan(root, ".") is not listings.scan(root, ".")
+
+
+def test_no_more_is_kept_than_fits(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(listings_module, "_MOST_NAMES", 6)
+    listings, root = Listings(), root_of(LocalWorkspace(tree))
+
+    first = listings.scan(root, ".")
+    assert listings.scan(root, ".") is first
+    listings.scan(root, "lib")
+
+    assert listings.scan(root, ".") is not first
+
+
+def test_a_folder_that_cannot_be_listed_raises_what_the_root_says(tree: Path) -> None:
+    listings, root = Listings(), root_of(LocalWorkspace(tree))
+
+    for path, error in {"nowhere": FileNotFoundError, "a.txt": NotADirectoryError, "out": PathTraversalError}.items():
+        with pytest.raises(error):
+            listings.scan(root, path)
