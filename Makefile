@@ -47,7 +47,7 @@ bench: .venv/installed ## the goals as ratios, measured in one run
 
 coverage: .venv/installed ## statements of src reached by the tests
 	$(BIN)/coverage erase
-	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -q -m 'not stress'
+	$(BIN)/coverage run -m pytest -q -n auto -m 'not stress'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100
 

@@ -320,7 +320,7 @@ class TestDiscoverPackage:
         assert len(source.names) == 1000
         assert importlib.import_module("find_d").__all__ == list(source.names)
         assert not [name for name in sys.modules if name.startswith("find_d.")]
-        assert seconds < 0.5, f"1,000 names took {seconds * 1000:.0f} ms"
+        assert seconds < 2, f"1,000 names took {seconds * 1000:.0f} ms"  # an import of each takes 10 s
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 from tests.workspace.conftest import resolver as resolver
-from tests.workspace.conftest import state_home as state_home
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

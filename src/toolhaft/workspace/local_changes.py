@@ -243,9 +243,9 @@ class LocalChangeSet(ChangeSet):
             raise OSError(
                 error.errno,
                 f"several files are changed all or none only with a journal, and it cannot be written "
-                f"({error.strerror}). Change them one by one, or make its folder writable",
+                f"({error.strerror or error}). Change them one by one, or make its folder writable",
             ) from error
-        self._notes.append(f"This change cannot be undone: the journal cannot be written ({error.strerror}).")
+        self._notes.append(f"This change cannot be undone: the journal cannot be written ({error.strerror or error}).")
 
     def _write_down(self, draft: Draft, targets: list[LocalTarget], entries: list[Entry]) -> Draft | None:
         try:
