@@ -213,7 +213,7 @@ async def test_facts_are_json_and_hold_the_same(tmp_path: Path) -> None:
 
     assert told == {
         "output_mode": "content",
-        "files": [{"path": "a.txt", "count": 1, "matches": [[1, "needle"]]}],
+        "files": [{"path": "a.txt", "count": 1, "matches": ["1:needle"]}],
         "shown": 1,
         "total": 1,
         "total_files": 1,

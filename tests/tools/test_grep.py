@@ -63,8 +63,8 @@ async def test_matches_stand_under_their_file_with_the_line_numbers_of_read_file
     assert answer.facts == {
         "output_mode": "content",
         "files": [
-            {"path": "src/add.py", "count": 1, "matches": [(1, "def add(a, b):")]},
-            {"path": "src/main.py", "count": 2, "matches": [(1, "from add import add"), (3, "print(add(1, 2))")]},
+            {"path": "src/add.py", "count": 1, "matches": ["1:def add(a, b):"]},
+            {"path": "src/main.py", "count": 2, "matches": ["1:from add import add", "3:print(add(1, 2))"]},
         ],
         "shown": 3,
         "total": 3,

@@ -65,6 +65,8 @@ def shown(found: list[Hit]) -> tuple[Line, ...]:
 def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
     """Give a file with the lines around its matches, as they are now; without them where it cannot be read any more."""
     file, end = cut
+    if not query.context_lines:
+        return file
     matches = {line.number: line for line in file.lines}
     near = {
         number
@@ -72,8 +74,6 @@ def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
         for number in range(max(match - query.context_lines, 1), match + query.context_lines + 1)
         if end is None or number < end
     }
-    if near == matches.keys():
-        return file
     try:
         with tree.open(file.path) as content:
             around = _lines_at(content, near - matches.keys())
@@ -84,7 +84,7 @@ def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
 
 
 def _lines_at(file: BinaryIO, numbers: set[int]) -> dict[int, bytes]:
-    last, found = max(numbers), dict[int, bytes]()
+    last, found = max(numbers, default=0), dict[int, bytes]()
     for number, line in enumerate(_lines(file), 1):
         if number in numbers:
             found[number] = line.removesuffix(b"\n")

@@ -43,7 +43,7 @@ def render_names(listed: Listed, *, limit_name: str = "", via: str = "") -> str:
 
 
 def facts(found: Found, query: Query) -> dict[str, object]:
-    """Give the same as JSON: files with their matches as (number, text), `shown`, `total`, `not_searched`.
+    """Give the same as JSON: files with their matches as `number:text`, `shown`, `total`, `not_searched`.
 
     `truncated` is true exactly where a result is missing; `total_is_exact` is false where the search stopped early.
     """
@@ -161,5 +161,5 @@ def _file_facts(file: FileMatches, mode: OutputMode) -> dict[str, object]:
     if mode != "files":
         known["count"] = file.count
     if mode == "content":
-        known["matches"] = [(line.number, line.text) for line in file.lines if line.is_match]
+        known["matches"] = [f"{line.number}:{line.text}" for line in file.lines if line.is_match]
     return known

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from .results import Line, window
 
-_HEADER = re.compile(rb"(\d+)\x01(?:(\d+)\x01)?")
 _LONG_ROW = 2_000  # bytes above which only the window around the match is kept
 _BINARY = re.compile(rb"(.*): (?:WARNING: stopped searching )?binary file (?:after match|matches) \(found ", re.DOTALL)
 _FAILED = re.compile(r"rg: (?P<path>.*): (?P<why>[^:]*) \(os error \d+\)$", re.DOTALL)
@@ -114,9 +113,11 @@ class MatchReader:
 
 
 def _line(row: bytes) -> Line:
-    header = _HEADER.match(row)
-    assert header is not None, row
-    return Line(int(header[1]), window(row[header.end() :], int(header[2]) - 1 if header[2] else 0))
+    number, _, rest = row.partition(b"\x01")
+    column, found, text = rest.partition(b"\x01")
+    if not (found and column.isdigit()):
+        column, text = b"1", rest
+    return Line(int(number), window(text, int(column) - 1))
 
 
 def read_failure(line: bytes) -> str | None:
