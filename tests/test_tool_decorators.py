@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_ai import Agent, ApprovalRequired, CallDeferred, DeferredToolRequests, ModelRetry, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -662,3 +662,28 @@ def test_a_function_with_a_name_that_is_no_identifier_is_an_error():
 
     with pytest.raises(ToolDefinitionError, match=r"'../x' is no name for a tool"):
         base_tool(tool)
+
+
+async def test_calls_that_come_as_data_may_say_path_for_filepath():
+    @file_tool
+    async def one(filepath: str) -> str:
+        """Take a file."""
+        return filepath
+
+    @base_tool(kind="read")
+    async def some(patch: str, filepath: str | None = None) -> str:
+        """Take perhaps a file."""
+        return f"{patch} {filepath}"
+
+    @file_tool
+    async def both(filepath: str, path: str) -> str:
+        """Take two."""
+        return filepath + path
+
+    assert list(tool_spec(one).schema["properties"]) == ["filepath"]
+    assert tool_spec(one).validate({"path": "a"}) == {"filepath": "a"}
+    assert tool_spec(some).validate({"patch": "p", "path": "a"}) == {"patch": "p", "filepath": "a"}
+    assert tool_spec(both).validate({"filepath": "a", "path": "b"}) == {"filepath": "a", "path": "b"}
+    with pytest.raises(ValidationError, match="path"):
+        tool_spec(one).validate({"filepath": "a", "path": "a"})
+    assert await one("a") == "a"

@@ -342,3 +342,84 @@ async def test_an_expected_hash_is_that_of_the_file_as_it_was_read(root: Path) -
 async def test_a_hash_needs_a_file_that_it_is_of() -> None:
     with pytest.raises(ModelRetry, match="names no file"):
         await apply_patch(PATCH, expected_hash="0" * 64)
+
+
+@pytest.mark.parametrize("path", ["./src/add.py", "src/../src/add.py", "{root}/src/add.py"])
+async def test_the_diff_is_there_however_the_path_is_written(root: Path, path: str) -> None:
+    path = path.format(root=root)
+
+    edited = await edit_file(path, "a + b", "b + a")
+    deleted = await delete_file(path)
+
+    assert "-    return a + b" in edited
+    assert facts(edited)["diff"][0]["path"] == "src/add.py"
+    assert "-    return b + a" in deleted
+
+
+@pytest.mark.parametrize("tool", [update_file, edit_file])
+async def test_an_answer_is_text_that_can_be_sent_whatever_the_file_holds(root: Path, tool: Any) -> None:
+    (root / "f").write_bytes(b"good \xff\xfe bytes\n" + "é".encode() * 50 + b"\nx\n")
+
+    done = await tool("f", "x\n", "y\n")
+    patched = await apply_patch("--- a/f\n+++ b/f\n@@ -3 +3 @@\n-y\n+z\n")
+    with pytest.raises(ModelRetry) as refused:
+        await tool("f", "good bytes, nearly", "y")
+
+    for text in (done, patched, str(refused.value), str(facts(done)), str(facts(patched))):
+        text.encode()
+
+
+async def test_a_patch_brings_no_half_characters(root: Path) -> None:
+    before = state(root)
+
+    with pytest.raises(ToolExecutionError, match="cannot be written"):
+        await apply_patch(PATCH.replace("b + a", "\udcff"))
+
+    assert state(root) == before
+
+
+async def test_one_file_by_two_names_in_a_patch_is_refused(root: Path) -> None:
+    (root / "link.py").symlink_to("src/add.py")
+    second = "--- a/link.py\n+++ b/link.py\n@@ -1 +1 @@\n-def add(a, b):\n+def plus(a, b):\n"
+    before = state(root)
+
+    with pytest.raises(ModelRetry, match="one file by two names"):
+        await apply_patch(PATCH + second)
+
+    assert state(root) == before
+
+
+async def test_undo_shows_what_it_did(root: Path) -> None:
+    answer = await edit_file("README.md", "adds", "sums")
+
+    undone = await undo_change(facts(answer)["change_id"])
+
+    assert "-It sums numbers.\n+It adds numbers." in undone
+    assert (facts(undone)["added"], facts(undone)["removed"]) == (1, 1)
+
+
+async def test_a_patch_that_only_sets_a_mode_says_so(root: Path) -> None:
+    patch = "diff --git a/README.md b/README.md\nold mode 100644\nnew mode 100755\n"
+
+    answer = await apply_patch(patch)
+
+    assert "mode 755" in answer
+    [file] = facts(answer)["files"]
+    assert (file["mode_before"], file["mode_after"]) == ("644", "755")
+
+
+@pytest.mark.parametrize("wrong", ["", "none", "sha256:12", "0" * 63])
+async def test_what_is_no_hash_is_not_taken_for_a_plan(wrong: str) -> None:
+    with pytest.raises(ModelRetry, match="is no hash"):
+        await edit_file("README.md", "adds", "sums", expected_hash=wrong)
+
+
+async def test_a_hash_may_be_written_as_people_write_it(root: Path) -> None:
+    digest = sha256((root / "README.md").read_bytes())
+
+    await edit_file("README.md", "adds", "sums", expected_hash=f" sha256:{digest.upper()}\n")
+
+
+async def test_a_failure_of_a_patch_names_the_file(root: Path) -> None:
+    with pytest.raises(FileOperationError, match=r"\.env"):
+        await apply_patch("--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n")

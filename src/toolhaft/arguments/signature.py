@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from inspect import Parameter, Signature, signature, unwrap
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -46,19 +46,22 @@ def without_annotated(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def aliased(shape: Signature, also_called: Mapping[str, str]) -> Signature:
-    """The signature with a second name for some parameters. Their schema shows the first; to give both is a mistake."""
-    parameters = [
-        parameter.replace(annotation=Annotated[parameter.annotation, _either_name(parameter.name, also_called)])
-        if parameter.name in also_called
-        else parameter
-        for parameter in shape.parameters.values()
-    ]
-    return shape.replace(parameters=parameters)
+def with_path(shape: Signature) -> Signature:
+    """The signature with `path` as a second name of `filepath`, unless it has a `path` of its own.
+
+    That is what many models and other toolkits call it. Calls that come as data may say so; the schema shows
+    `filepath`, and to give both is a mistake.
+    """
+    if "filepath" not in shape.parameters or "path" in shape.parameters:
+        return shape
+    filepath = shape.parameters["filepath"]
+    either = filepath.replace(annotation=Annotated[filepath.annotation, _EITHER_NAME])
+    return shape.replace(
+        parameters=[either if parameter is filepath else parameter for parameter in shape.parameters.values()]
+    )
 
 
-def _either_name(name: str, also_called: Mapping[str, str]) -> Any:
-    return Field(validation_alias=AliasChoices(name, also_called[name]))
+_EITHER_NAME = Field(validation_alias=AliasChoices("filepath", "path"))
 
 
 def _is_context(hint: Any) -> bool:

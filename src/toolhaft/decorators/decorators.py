@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from toolhaft.arguments import evaluated_signature, model_parameters, takes_context, without_annotated
@@ -104,19 +103,10 @@ def _file_tool(options: ToolOptions, writes: bool, function: AsyncFunction, name
         filepath = str(args[position] if len(args) > position else kwargs.get("filepath", first.default))
         return route_file(name, error, filepath=filepath, writes=writes)
 
-    # What many models and other toolkits call the parameter. Calls that come as data may say so; the schema does not.
-    also_called = {} if "path" in shape.parameters else {"filepath": "path"}
-    return _made(function, name, route=route, options=options, also_called=also_called)
+    return _made(function, name, route=route, options=options)
 
 
-def _made(
-    function: AsyncFunction,
-    name: str,
-    *,
-    route: Route,
-    options: ToolOptions,
-    also_called: Mapping[str, str] = MappingProxyType({}),
-) -> AsyncFunction:
+def _made(function: AsyncFunction, name: str, *, route: Route, options: ToolOptions) -> AsyncFunction:
     given = options.get("prompt")
     if given is not None and not isinstance(given, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ToolDefinitionError(f"tool {name!r}: prompt={given!r} is not the path of a file.")
@@ -130,7 +120,6 @@ def _made(
         name,
         route=route,
         prompt=load_prompt(file) if file else None,
-        also_called=also_called,
         options=options,
     )
 

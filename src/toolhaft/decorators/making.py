@@ -7,14 +7,13 @@ import functools
 import inspect
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from inspect import Signature
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypedDict, cast
 
-from toolhaft.arguments import aliased, arguments_model, documented, evaluated_signature
+from toolhaft.arguments import arguments_model, documented, evaluated_signature, with_path
 from toolhaft.call_log import LOGGER, logged
 from toolhaft.decorators.routing import UNCHANGED
 from toolhaft.exceptions import ToolDefinitionError, ToolExecutionError
@@ -60,16 +59,14 @@ def make_tool(
     route: Route,
     prompt: Prompt | None = None,
     description: str | None = None,
-    also_called: Mapping[str, str] = MappingProxyType({}),
     options: ToolOptions,
 ) -> AsyncFunction:
     """The tool `name`: an async function that does what `function` does, with its card on it.
 
     The model reads the prompt, else `description`, else the docstring. `shape` is the signature with evaluated hints.
-    `also_called` are second names of parameters, which calls that come as data may use.
     """
     _check_options(name, options)
-    shape = aliased(documented(name, shape or evaluated_signature(function, name), prompt), also_called)
+    shape = with_path(documented(name, shape or evaluated_signature(function, name), prompt))
     seconds = _seconds(name, options.get("timeout_seconds"))
     limited = function if seconds is None else _limited(function, name, seconds)
     tool = _wrapped(limited, name, names=tuple(shape.parameters), route=route)

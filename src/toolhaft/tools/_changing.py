@@ -5,7 +5,9 @@ thought through, and told: the diff for the model, the facts for the program.
 """
 
 import codecs
-from collections.abc import Callable, Sequence
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from toolhaft.workspace.text import SAMPLE_BYTES, UTF_8, Encoding, decode, detec
 
 # A hash of one file has 64 hexadecimal digits; what is shorter is the plan id of a preview.
 _HASH_DIGITS = 64
+_EXPECTED = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,13 @@ async def change_files(
     `expected_hash` is the SHA-256 of the file `filepath`, or the plan id of a preview: in both cases the change is
     refused where the files are not those. An `EditError` of `stage` is a `ModelRetry`.
     """
+    if expected_hash is not None:
+        expected_hash = expected_hash.strip().lower().removeprefix("sha256:")
+        if not _EXPECTED.fullmatch(expected_hash):
+            raise ModelRetry(
+                f"expected_hash={expected_hash!r} is no hash. Give the SHA-256 of the file (64 hexadecimal digits, as "
+                "read_file gives it with with_hash=true), or the plan id of a preview (32 digits)."
+            )
     is_plan = expected_hash is not None and len(expected_hash) != _HASH_DIGITS
     if expected_hash is not None and not is_plan and filepath is None:
         raise ModelRetry(
@@ -60,12 +70,12 @@ async def change_files(
     try:
         return await workspace().in_thread(work)
     except EditError as error:
-        raise ModelRetry(str(error)) from error
+        raise ModelRetry(_valid(str(error))) from error
 
 
 def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText:
     """The answer to a change: what was done, the diff, how to take it back."""
-    diffs = [_file_diff(file, staged.diffs[file.path]) for file in applied.files if file.path in staged.diffs]
+    diffs = [_file_diff(file, diff) for file, diff in _paired(applied.files, staged.diffs)]
     added = sum(diff.added for diff in staged.diffs.values())
     removed = sum(diff.removed for diff in staged.diffs.values())
     parts = [f"Preview, nothing has changed yet. {staged.sentence}" if preview else staged.sentence]
@@ -88,6 +98,15 @@ def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText
         truncated=any(diff.truncated for diff in diffs),
         **staged.facts,
     )
+
+
+def _paired(files: Sequence[FileChange], diffs: Mapping[str, UnifiedDiff]) -> Iterator[tuple[FileChange, UnifiedDiff]]:
+    """Each file with its diff. A tool names a file as it was given, a change set as a model should see it."""
+    by_path = {posixpath.normpath(path): diff for path, diff in diffs.items()}
+    for file in files:
+        diff = by_path.get(file.path, next(iter(diffs.values())) if len(files) == len(diffs) == 1 else None)
+        if diff is not None:
+            yield file, diff
 
 
 def content_diff(path: str, old: bytes | None, new: bytes | None, *, old_path: str | None = None) -> UnifiedDiff:
@@ -138,10 +157,15 @@ def _encoding(data: bytes) -> Encoding | None:
     return detect(data[:SAMPLE_BYTES], complete=len(data) <= SAMPLE_BYTES)
 
 
+def _valid(text: str) -> str:
+    """The text with bytes that are no text shown as U+FFFD: a lone surrogate could not be sent to a model."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _file_diff(file: FileChange, diff: UnifiedDiff) -> FileDiff:
     return FileDiff(
-        path=file.path,
-        unified=diff.text,
+        path=_valid(file.path),
+        unified=_valid(diff.text),
         is_new_file=file.created,
         is_deletion=file.deleted,
         truncated=diff.truncated,
@@ -155,5 +179,7 @@ def _facts(file: FileChange) -> dict[str, Any]:
         "hash_before": file.before_hash,
         "hash_after": file.after_hash,
         "size": file.size,
+        "mode_before": None if file.mode_before is None else f"{file.mode_before:o}",
+        "mode_after": None if file.mode_after is None else f"{file.mode_after:o}",
         "version": None if file.version is None else asdict(file.version),
     }

@@ -1,15 +1,16 @@
 """Apply a patch to one file or many: all of it, or nothing."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from toolhaft.decorators import base_tool
 from toolhaft.decorators.routing import route_file
-from toolhaft.editing import FileChange, UnifiedDiff, edits_diff, plan_patch
+from toolhaft.editing import EditError, FileChange, Reason, UnifiedDiff, edits_diff, plan_patch
 from toolhaft.spec import ToolKind, ToolText
 from toolhaft.tools._changing import Staged, change_files, content_diff, counted, decode_loosely, encode_loosely
 from toolhaft.workspace.changes import ChangeSet
-from toolhaft.workspace.text import UTF_8, Encoding
+from toolhaft.workspace.text import UTF_8, Encoding, encode
 
 _EXECUTABLE = 0o111
 
@@ -31,11 +32,13 @@ async def apply_patch(patch: str, filepath: str | None = None, expected_hash: st
     try:
         return await _apply(patch, filepath, expected_hash, preview=False)
     except OSError as error:
-        raise route_file("apply_patch", error, filepath=filepath or "", writes=True) from error
+        named = filepath or getattr(error, "path", None) or error.filename or "the patch"
+        raise route_file("apply_patch", error, filepath=str(named), writes=True) from error
 
 
 async def _apply(patch: str, filepath: str | None, expected_hash: str | None, *, preview: bool) -> ToolText:
     def stage(change: ChangeSet) -> Staged:
+        encode(patch)  # what cannot be written at all is refused before anything else
         return _Patch(change).staged(patch, filepath)
 
     return await change_files("apply_patch", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
@@ -51,6 +54,7 @@ class _Patch:
 
     def staged(self, patch: str, filepath: str | None) -> Staged:
         planned = plan_patch(patch, self._read, filepath=filepath)
+        self._check_apart(planned)
         # What goes away is staged first, so that a name that becomes free can be taken.
         for change in sorted(planned, key=lambda change: change.kind not in ("delete", "rename")):
             self._stage(change)
@@ -61,6 +65,18 @@ class _Patch:
             diffs=diffs,
             facts={"hunks": [_hunk(change.path, asdict(hunk)) for change in planned for hunk in change.hunks]},
         )
+
+    def _check_apart(self, planned: Sequence[FileChange]) -> None:
+        """Refuse a patch that reaches one file by two names: the second change would undo the first."""
+        names: dict[object, str] = {}
+        for change in planned:
+            other = names.setdefault(self._change.key(change.path), change.path)
+            if other != change.path:
+                raise EditError(
+                    Reason.CONFLICT,
+                    f"The patch was not applied; no file was changed. {other!r} and {change.path!r} are one file "
+                    "by two names (a link). Name it once.",
+                )
 
     def _read(self, path: str) -> str | None:
         try:
@@ -99,7 +115,8 @@ def _told(change: FileChange) -> str:
     ]
     off = [f"hunk {hunk.number} {hunk.offset:+} lines" for hunk in change.hunks if hunk.offset]
     name = change.path if change.old_path is None else f"{change.old_path} to {change.path}"
-    return f"{verb} {name}" + (f", {', '.join(off)} off" if off else "")
+    mode = "" if change.mode is None else f", mode {change.mode:o}"
+    return f"{verb} {name}{mode}" + (f", {', '.join(off)} off" if off else "")
 
 
 def _hunk(path: str, hunk: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from pydantic_ai import ModelRetry
 
 from toolhaft.decorators import base_tool
 from toolhaft.exceptions import ToolExecutionError
-from toolhaft.spec import ToolKind
-from toolhaft.tools._changing import Staged, told
+from toolhaft.spec import ToolKind, ToolText
+from toolhaft.tools._changing import Staged, content_diff, counted, told
 from toolhaft.workspace import Files, workspace
-from toolhaft.workspace.changes import Applied, UndoRefusedError
+from toolhaft.workspace.changes import UndoRefusedError
 from toolhaft.workspace.journal import UnknownChangeError
 
 
@@ -19,14 +19,31 @@ async def undo_change(change_id: str) -> str:
     nothing is changed. Raises `ModelRetry` for a change that is not known, or no longer.
     """
 
-    def undo(files: Files) -> Applied:
-        return files.undo(change_id)
+    def undo(files: Files) -> ToolText:
+        paths = files.paths_of(change_id)
+        before = [_content(files, path) for path in paths]
+        applied = files.undo(change_id)
+        after = [_content(files, path) for path in paths]
+        diffs = {
+            path: content_diff(path, old, new)
+            for path, old, new in zip(paths, before, after, strict=True)
+            if old is not None or new is not None
+        }
+        sentence = f"Took back {change_id}: {', '.join(paths)}, {counted(list(diffs.values()))}."
+        return told(Staged(sentence=sentence, diffs=diffs, facts={}), applied)
 
     try:
-        applied = await workspace().in_thread(undo)
+        return await workspace().in_thread(undo)
     except UnknownChangeError as error:
         raise ModelRetry(str(error)) from error
     except UndoRefusedError as error:
         raise ToolExecutionError("undo_change", str(error), error) from error
-    paths = ", ".join(file.path for file in applied.files)
-    return told(Staged(sentence=f"Took back {change_id}: {paths}.", diffs={}, facts={}), applied)
+
+
+def _content(files: Files, path: str) -> bytes | None:
+    """What a file holds, for the diff; None where there is none, or a link to none."""
+    try:
+        with files.open_file(path) as file:
+            return file.read()
+    except OSError:
+        return None

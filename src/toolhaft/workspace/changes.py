@@ -177,6 +177,10 @@ class ChangeSet(ABC):
         target.stage(None)
         return content
 
+    def key(self, path: str) -> object:
+        """Return what tells a file from every other one, by whatever name it is called."""
+        return self._target(path)
+
     def mode(self, path: str) -> int | None:
         """Return the permission bits of a file as it was found; None where there is none, or nobody tells them."""
         target = self._target(path)

@@ -54,6 +54,10 @@ class Files(Protocol):
         """
         ...
 
+    def paths_of(self, change_id: str) -> tuple[str, ...]:
+        """Return the files that a change set changed. Raises `UnknownChangeError`."""
+        ...
+
     def undo(self, change_id: str) -> Applied:
         """Take back a change set: bytes, modes, existence. What commands did is in no change set."""
         ...
@@ -104,6 +108,10 @@ class Elsewhere:
         change = OneByOne(self, preview=preview, expected_plan=expected_plan)
         yield change
         change.apply()
+
+    def paths_of(self, change_id: str) -> tuple[str, ...]:
+        """Return no path: nothing is recorded of changes to other workspaces."""
+        return ()
 
     def undo(self, change_id: str) -> Applied:
         """Refuse: nothing is recorded of changes to other workspaces."""

@@ -164,6 +164,11 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         finally:
             change.close()
 
+    def paths_of(self, change_id: str) -> tuple[str, ...]:
+        """Return the files that a change set changed. Raises `UnknownChangeError`."""
+        _, entries = self._ground.journal.find(change_id)
+        return tuple(entry.path for entry in entries)
+
     def undo(self, change_id: str) -> Applied:
         """Take back a change set: bytes, modes, existence; it is a change set itself, so it can be undone too.
 
