@@ -6,7 +6,7 @@ from dataclasses import replace
 from toolhaft.editing.patch_model import FilePatch, Hunk, Mark, PatchError, PatchProblem
 from toolhaft.editing.refusal import Reason
 
-__all__ = ["is_codex", "parse_codex"]
+__all__ = ["begins_codex", "parse_codex"]
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 ADD, UPDATE, DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
@@ -14,19 +14,14 @@ MOVE, END_OF_FILE = "*** Move to: ", "*** End of File"
 _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
 
 
-def is_codex(lines: Sequence[str]) -> bool:
-    """Whether the first line that begins any kind of patch begins this one."""
-    for line in lines:
-        if line.rstrip() == BEGIN or line.startswith((ADD, UPDATE, DELETE)):
-            return True
-        if line.startswith(("diff --git ", "--- ", "+++ ", "@@ -")):
-            return False
-    return False
+def begins_codex(line: str) -> bool:
+    """Whether a patch of this form begins with `line`."""
+    return line.rstrip() == BEGIN or line.startswith((ADD, UPDATE, DELETE))
 
 
-def parse_codex(lines: Sequence[str]) -> list[FilePatch]:
-    """What the patch says of each file; what stands before `*** Begin Patch` and behind `*** End Patch` is not read."""
-    at = next((at + 1 for at, line in enumerate(lines) if line.rstrip() == BEGIN), 0)
+def parse_codex(lines: Sequence[str], at: int) -> tuple[list[FilePatch], int]:
+    """What the patch that begins at `lines[at]` says of each file, and the index behind its `*** End Patch`."""
+    at += lines[at].rstrip() == BEGIN
     sections: list[FilePatch] = []
     while at < len(lines) and lines[at].rstrip() != END:
         line = lines[at].rstrip("\r")
@@ -45,7 +40,7 @@ def parse_codex(lines: Sequence[str]) -> list[FilePatch]:
             at += 1
     if not sections:
         raise _malformed(f"No file is named between '{BEGIN}' and '{END}'.")
-    return sections
+    return sections, at + 1
 
 
 def _section(kind: str, name: str) -> FilePatch:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from toolhaft.editing.patch_model import FilePatch, PatchError, PatchProblem
-from toolhaft.editing.patch_names import is_safe
+from toolhaft.editing.patch_names import is_safe, tidy
 from toolhaft.editing.refusal import Reason
 
 __all__ = ["existing_path", "matches_filepath", "new_path"]
@@ -42,8 +42,9 @@ def new_path(section: FilePatch) -> str:
 
 def matches_filepath(section: FilePatch, filepath: str) -> bool:
     """Whether the section can mean `filepath`: it has its name, or the end of it, or no name at all."""
+    path = tidy(filepath) or filepath
     names = {name for pair in [*_pairs(section), (section.old_name, section.new_name)] for name in pair if name}
-    return not names or any(filepath == name or filepath.endswith(f"/{name}") for name in names)
+    return not names or any(path == name or path.endswith(f"/{name}") for name in names)
 
 
 def _candidates(section: FilePatch) -> list[tuple[str | None, str | None]]:
@@ -52,12 +53,15 @@ def _candidates(section: FilePatch) -> list[tuple[str | None, str | None]]:
     for name in pairs[0]:
         if name is not None:
             _checked(name)
+    for name in (section.old_name, section.new_name):
+        if name and name[0] in _PREFIXES and name[1:3] == "//":  # an absolute path behind a prefix
+            _checked(name[1:])
     return pairs
 
 
 def _pairs(section: FilePatch) -> list[tuple[str | None, str | None]]:
     old, new = section.old_name, section.new_name
-    written = (_tidy(old), _tidy(new))
+    written = (tidy(old), tidy(new))
     if section.names_are_plain:
         return [written]
     stripped = (_stripped(old), _stripped(new))
@@ -67,19 +71,14 @@ def _pairs(section: FilePatch) -> list[tuple[str | None, str | None]]:
     prefixes = old.partition("/")[0], new.partition("/")[0]
     if old == new:
         return [written, stripped] if prefixes[0] in _PREFIXES else [written]
-    if set(prefixes) <= _PREFIXES or (stripped[0] and stripped[0] == stripped[1]):
-        return [stripped, written]
-    return [written]
+    if set(prefixes) <= _PREFIXES:
+        # Two prefixes that differ are no folder: `a/f` and `b/f` as they are written are not one file.
+        return [stripped, written] if prefixes[0] == prefixes[1] else [stripped]
+    return [stripped, written] if stripped[0] and stripped[0] == stripped[1] else [written]
 
 
 def _stripped(name: str | None) -> str | None:
-    return None if name is None else _tidy(name.partition("/")[2])
-
-
-def _tidy(name: str | None) -> str | None:
-    while name and name.startswith("./"):
-        name = name[2:]
-    return name
+    return None if name is None else tidy(name.partition("/")[2])
 
 
 def _checked(path: str) -> str:

@@ -6,7 +6,7 @@ a name; a time stamp at the epoch means that there is no such file, as `/dev/nul
 
 import re
 
-__all__ = ["NO_FILE", "git_pair", "header_name", "is_safe", "read_name"]
+__all__ = ["NO_FILE", "git_pair", "header_name", "is_safe", "may_be_same", "read_name", "tidy"]
 
 NO_FILE = "/dev/null"
 
@@ -55,6 +55,25 @@ def git_pair(text: str) -> tuple[str, str] | None:
     if text[half : half + 1] == " " and _without_prefix(first) == _without_prefix(second):
         return first, second
     return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def tidy(name: str | None) -> str | None:
+    """`name` without what names no step of a path: one file has one name, however it is spelled.
+
+    >>> tidy("./d/.//f")
+    'd/f'
+    """
+    if name is None:
+        return None
+    steps = "/".join(step for step in name.split("/") if step not in ("", "."))
+    # An absolute path stays one, and so does a folder: `is_safe` is to see what they are.
+    return f"{'/' if name.startswith('/') else ''}{steps}{'/' if name.endswith('/') else ''}" if steps else name
+
+
+def may_be_same(name: str, other: str) -> bool:
+    """Whether two names can mean one file: equal, with or without a prefix before either."""
+    ours, theirs = ({tidy(form) for form in (spelled, _without_prefix(spelled)) if form} for spelled in (name, other))
+    return bool(ours & theirs)
 
 
 def is_safe(path: str) -> bool:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolhaft.editing.patch_body import HUNK_START, read_hunk
-from toolhaft.editing.patch_codex import is_codex, parse_codex
+from toolhaft.editing.patch_body import HUNK_START, begins_body, is_stray, read_hunk, starts_names
+from toolhaft.editing.patch_codex import begins_codex, parse_codex
 from toolhaft.editing.patch_model import FilePatch, Hunk, PatchError, PatchProblem
-from toolhaft.editing.patch_names import git_pair, read_name
+from toolhaft.editing.patch_names import git_pair, may_be_same, read_name
 from toolhaft.editing.refusal import Reason
 
 __all__ = ["parse_patch"]
@@ -27,14 +27,15 @@ def parse_patch(patch: str) -> list[FilePatch]:
     A patch of hunks alone, without any header, comes back as one `FilePatch` with neither name.
     """
     lines = _lines(_dedented(patch))
-    if is_codex(lines):
-        return parse_codex(lines)
     sections: list[FilePatch] = []
     at = 0
     while at < len(lines):
         if lines[at].startswith(HUNK_START) and sections:
             hunks, at = _hunks(lines, at, sections[-1].hunks)
             sections[-1] = replace(sections[-1], hunks=hunks)
+        elif begins_codex(lines[at]):
+            envelope, at = parse_codex(lines, at)
+            sections += envelope
         elif lines[at].startswith("diff --git "):
             section, at = _git_section(lines, at)
             sections.append(section)
@@ -42,7 +43,12 @@ def parse_patch(patch: str) -> list[FilePatch]:
             section, at = _plain_section(lines, at)
             sections.append(section)
         else:
-            _check_nothing_lost(lines, at)
+            _check_supported_here(lines, at)
+            if sections and is_stray(lines, at):
+                raise _refused(
+                    Reason.MALFORMED,
+                    f"The line {lines[at]!r} changes something, but belongs to no hunk. Put it below an @@ line.",
+                )
             at += 1
     if not sections:
         raise _refused(
@@ -71,13 +77,10 @@ def _lines(patch: str) -> list[str]:
 
 
 def _starts_plain_section(lines: Sequence[str], at: int) -> bool:
-    line, following = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
-    if line.startswith("--- "):
-        return following.startswith(("+++ ", HUNK_START))
-    return (line.startswith("+++ ") and following.startswith(HUNK_START)) or line.startswith(HUNK_START)
+    return lines[at].startswith(HUNK_START) or starts_names(lines, at)
 
 
-def _check_nothing_lost(lines: Sequence[str], at: int) -> None:
+def _check_supported_here(lines: Sequence[str], at: int) -> None:
     line = lines[at]
     if line == "GIT binary patch" or (line.startswith("Binary files ") and line.rstrip().endswith("differ")):
         raise _refused(Reason.UNSUPPORTED, "It changes a binary file; only text can be patched.")
@@ -105,13 +108,15 @@ def _names(lines: Sequence[str], at: int) -> tuple[str | None, str | None, int]:
 
 
 def _hunks(lines: Sequence[str], at: int, before: tuple[Hunk, ...]) -> tuple[tuple[Hunk, ...], int]:
-    """The hunks from here on, behind those that came `before` in the same file."""
+    """The hunks from here on, behind those that came `before` in the same file; the first may lack its `@@` line."""
     hunks = [*before]
     while True:
         at_hunk = at
         while at_hunk < len(lines) and not lines[at_hunk].strip():
             at_hunk += 1
-        if at_hunk >= len(lines) or not lines[at_hunk].startswith(HUNK_START):
+        if at_hunk >= len(lines) or not (
+            lines[at_hunk].startswith(HUNK_START) or (not hunks and begins_body(lines, at_hunk))
+        ):
             return tuple(hunks), at
         if lines[at_hunk].startswith("@@@"):
             raise _refused(Reason.UNSUPPORTED, "This is a combined diff of a merge (@@@). Send a diff of two versions.")
@@ -127,13 +132,41 @@ def _git_section(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
     section = _by_headers(headers, pair)
     if at < len(lines) and _starts_plain_section(lines, at) and not lines[at].startswith(HUNK_START):
         plain, at = _plain_section(lines, at)
+        _check_consistent(section, plain, pair, headers)
         if section.names_are_plain:
             return replace(section, hunks=plain.hunks), at
         kind = section.kind if plain.kind == "change" else plain.kind
         return replace(section, kind=kind, old_name=plain.old_name, new_name=plain.new_name, hunks=plain.hunks), at
     if section.old_name is None and section.new_name is None:
         raise _refused(Reason.MALFORMED, "A 'diff --git' line does not say clearly which file it is about.")
-    return section, at
+    hunks, at = _hunks(lines, at, ())
+    return replace(section, hunks=hunks), at
+
+
+def _check_consistent(
+    section: FilePatch, plain: FilePatch, pair: tuple[str, str] | None, headers: dict[str, str]
+) -> None:
+    """Refuse `---` and `+++` lines that are about another file, or another kind of change, than the lines before."""
+    names = (section.old_name, section.new_name) if section.names_are_plain else pair or (None, None)
+    same_old = _may_be(plain.old_name, names if section.names_are_plain else names[:1])
+    if plain.kind == "change":
+        fits = True
+    elif section.kind == "change":
+        fits = "new mode" not in headers
+    else:
+        fits = plain.kind == section.kind
+    if fits and same_old and _may_be(plain.new_name, names[1:]):
+        return
+    raise _refused(
+        Reason.CONFLICT,
+        f"the --- and +++ lines name {plain.old_name!r} and {plain.new_name!r}, but the lines before them are about "
+        f"{names[0]!r} and {names[1]!r}. Give every file its own 'diff --git' line.",
+        names[1],
+    )
+
+
+def _may_be(said: str | None, meant: Sequence[str | None]) -> bool:
+    return said is None or any(name is None or may_be_same(said, name) for name in meant)
 
 
 def _extended_headers(lines: Sequence[str], at: int) -> tuple[dict[str, str], int]:
