@@ -1,5 +1,6 @@
 """What the searching tools share: how a mistake is told, and how a list of names is."""
 
+import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -46,7 +47,8 @@ def file_glob(pattern: str | None) -> Glob | None:
 async def found_lines(path: str, query: Query, *, via: str = "") -> ToolText:
     """Answer the lines that a query finds. `via` names the tool that can search what was left out."""
     found = await search_contents(workspace(), path, query)
-    return ToolText(render(found, query, via=via), **facts(found, query))
+    # In a thread: ten thousand results take longer to write down than the event loop may wait.
+    return await asyncio.to_thread(lambda: ToolText(render(found, query, via=via), **facts(found, query)))
 
 
 async def named_files(
@@ -54,4 +56,6 @@ async def named_files(
 ) -> ToolText:
     """Answer the files below `path` that a scope sees, sorted and then cut, and what was left out."""
     listed = await search_names(workspace(), path, scope, sort=sort, max_results=checked_limit(max_results))
-    return ToolText(render_names(listed, limit_name=limit_name, via=via), **names_facts(listed))
+    return await asyncio.to_thread(
+        lambda: ToolText(render_names(listed, limit_name=limit_name, via=via), **names_facts(listed))
+    )
