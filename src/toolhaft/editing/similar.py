@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from toolhaft.editing.nearest import nearest_starts
 from toolhaft.editing.typography import plain
 
-__all__ = ["most_similar"]
+__all__ = ["likeness", "most_similar"]
 
 MOST_LINES = 400
 FEWEST_LINES = 3  # with text in them: fewer prove too little
@@ -53,7 +53,7 @@ def _aligned(lines: Sequence[str], block: Sequence[str], start: int) -> Alignmen
     if not places:
         return 0.0, pairing
     alike = sum(
-        _weight(line) * _likeness(line, found[there - low])
+        _weight(line) * likeness(line, found[there - low])
         for line, there in zip(wanted, pairing, strict=True)
         if there is not None
     )
@@ -71,9 +71,9 @@ def _best_path(wanted: Sequence[str], found: Sequence[str], expected: int) -> li
         for at in range(max(centre - BAND, 0), min(centre + BAND, len(found)) + 1):
             score, paired = max(rows[-1].get(at, (0.0, False))[0], row.get(at - 1, (0.0, False))[0]), False
             before = rows[-1].get(at - 1)
-            likeness = _likeness(line, found[at - 1]) if before else 0.0
-            if before and likeness >= LEAST_LINE_SIMILARITY and before[0] + likeness * _weight(line) > score:
-                score, paired = before[0] + likeness * _weight(line), True
+            alike = likeness(line, found[at - 1]) if before else 0.0
+            if before and alike >= LEAST_LINE_SIMILARITY and before[0] + alike * _weight(line) > score:
+                score, paired = before[0] + alike * _weight(line), True
             row[at] = (score, paired)
         rows.append(row)
     return _walked_back(rows)
@@ -99,7 +99,7 @@ def _weight(line: str) -> int:
     return len(line) + 1
 
 
-def _likeness(wanted: str, found: str) -> float:
+def likeness(wanted: str, found: str) -> float:
     """How many pairs of neighbouring characters two lines share (Dice's coefficient)."""
     if wanted == found:
         return 1.0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from toolhaft.editing.applied import applied_line
 from toolhaft.editing.diff import difference
 from toolhaft.editing.exact import Edit, Replaced, line_numbers, replace_exact, spans_of, spliced
 from toolhaft.editing.file_lines import FileLines, block_starts
@@ -21,12 +22,12 @@ from toolhaft.editing.placeholders import new_placeholder
 from toolhaft.editing.refusal import EditError, Reason
 from toolhaft.editing.similar import most_similar
 from toolhaft.editing.typography import plain
+from toolhaft.editing.wording import is_reworded, says_the_same
 
 __all__ = ["replace_tolerant"]
 
 MOST_CANDIDATES = 100
 MOST_LINES_NAMED = 10
-TELLING_CHARS = 8  # a text this long does not stand in a file by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +92,12 @@ class _Search:
             self._check_not_applied()
             match = self._by_likeness()
         if match is None:
-            shown, lines = shown_nearest(self.lines.bare, self.old)
-            raise EditError(Reason.NOT_FOUND, f"The old text is not in the file, not even nearly. {shown}", lines)
+            raise self._not_found()
         return self._written(match)
+
+    def _not_found(self) -> EditError:
+        shown, lines = shown_nearest(self.lines.bare, self.old)
+        return EditError(Reason.NOT_FOUND, f"The old text is not in the file, not even nearly. {shown}", lines)
 
     def _by_lines(self) -> Match | None:
         """The one match on the rungs that compare line by line."""
@@ -124,9 +128,9 @@ class _Search:
         return Match(rung="indentation" if same else "punctuation", lines=where, rule=rule)
 
     def _is_applied(self, start: int) -> bool:
-        """Whether the new lines stand at the match already, so that making the change would make it twice."""
+        """Whether the new lines stand over all of the match already, so that the change would be made twice."""
         new = self.new
-        starts = range(max(start - len(new) + 1, 0), start + 1)
+        starts = range(max(start + len(self.old) - len(new), 0), start + 1)
         return any(line.strip() for line in new) and any(self.lines.bare[at : at + len(new)] == new for at in starts)
 
     def _by_characters(self) -> Replaced[str] | None:
@@ -150,17 +154,9 @@ class _Search:
         return Replaced(text=spliced(self.text, [edit]), edits=(edit,), rung="punctuation")
 
     def _check_not_applied(self) -> None:
-        new = self.given[1]
-        spans = spans_of(self.text, new) if new.strip() else iter(())
-        starts = [start for start, end in islice(spans, MOST_CANDIDATES) if self._says_something(start, end)]
-        if starts:
-            raise _applied(tuple(line_numbers(self.text, starts[:MOST_LINES_NAMED])))
-
-    def _says_something(self, start: int, end: int) -> bool:
-        """Whether it is no accident that the new text stands there: it is long, or it is whole lines."""
-        begins_line = start == 0 or self.text[start - 1] == "\n"
-        ends_line = self.text[end : end + 1] in ("", "\r", "\n") or self.text[end - 1] == "\n"
-        return len(self.given[1].strip()) >= TELLING_CHARS or (begins_line and ends_line)
+        line = applied_line(self.text, self.lines, *self.given)
+        if line is not None:
+            raise _applied((line,))
 
     def _by_likeness(self) -> Match | None:
         pairing = most_similar(self.lines.bare, self.old)
@@ -173,21 +169,50 @@ class _Search:
 
     def _written(self, match: Match) -> Replaced[str]:
         changes: list[tuple[int, int, list[str]]] = []
-        for change in line_changes(self.old, self.new):
+        changed = line_changes(self.old, self.new)
+        for change in changed:
             start, end = self._lines_to_replace(match, change.old_start, change.old_end)
             added = [match.rule(line) for line in self.new[change.new_start : change.new_end]]
             changes.append((start, end, [self._indented(line) for line in added]))
+        if match.rung == "similar":
+            self._check_meant(match, {at for change in changed for at in range(change.old_start, change.old_end)})
         after = self.lines.replaced(changes)
         if after == self.text:
             raise _applied((match.start + 1,))
         return Replaced(text=after, edits=(difference(self.text, after),), rung=match.rung)
 
+    def _check_meant(self, match: Match, changed: set[int]) -> None:
+        """Refuse a similar place that says something else than the old text, though not on the lines that change.
+
+        The first and the last line name the place: they must be there and say the same. The others may be there in
+        other words. A line that the file has twice in a row and the old text once could be either of the two.
+        """
+        said = [at for at, line in enumerate(self.old) if line.strip()]
+        for at in said:
+            there = match.lines[at]
+            found = None if there is None else self.lines.bare[there]
+            may_differ = at not in (said[0], said[-1])
+            if found is None and not may_differ:
+                raise self._not_found()
+            if found is not None and at not in changed and not _says_as_much(self.old[at], found, may_differ):
+                raise self._not_found()
+        places = {there for there in match.lines if there is not None}
+        for there in range(min(places), max(places)):
+            twins = _is_same(self.lines.bare[there], self.lines.bare[there + 1])
+            if twins and len(places & {there, there + 1}) == 1:
+                raise self._not_found()
+
     def _lines_to_replace(self, match: Match, start: int, end: int) -> tuple[int, int]:
-        """The lines of the file that old lines `start:end` are; they, or those around an insertion, must be sure."""
-        around = range(start, end) if end > start else range(max(start - 1, 0), min(start + 1, len(self.old)))
+        """The lines of the file that old lines `start:end` are: all sure, and with the lines around them in a row."""
+        around = range(max(start - 1, 0), min(end + 1, len(self.old)))
+        surely = range(start, end) if end > start else around
         places = [match.lines[at] for at in around]
         known = [at for at in places if at is not None]
-        sure = all(_is_same(self.old[at], self.lines.bare[there]) for at, there in zip(around, known, strict=False))
+        sure = all(
+            _is_same(self.old[at], self.lines.bare[there])
+            for at, there in zip(around, known, strict=False)
+            if at in surely
+        )
         if len(known) < len(places) or known != list(range(known[0], known[0] + len(known))) or not sure:
             shown, lines = shown_nearest(self.lines.bare, self.old)
             raise EditError(
@@ -196,10 +221,8 @@ class _Search:
                 f"what should become of it. {shown}",
                 lines,
             )
-        if end > start:
-            return known[0], known[-1] + 1
-        at = known[0] + 1 if start else known[0]
-        return at, at
+        first = known[0] + (start - around[0])
+        return first, first + end - start
 
     def _indented(self, line: str | None) -> str:
         if line is None:
@@ -221,6 +244,11 @@ def _loosened(line: str) -> str:
 
 def _is_same(wanted: str, found: str) -> bool:
     return _loosened(plain(wanted)) == _loosened(plain(found))
+
+
+def _says_as_much(wanted: str, found: str, may_differ: bool) -> bool:
+    wanted, found = plain(wanted), plain(found)
+    return says_the_same(wanted, found) or (may_differ and is_reworded(wanted, found))
 
 
 def _applied(lines: tuple[int, ...]) -> EditError:
