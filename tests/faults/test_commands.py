@@ -24,6 +24,9 @@ from toolhaft.workspace.commands import Commands
 from toolhaft.workspace.confine import ConfinementChoice
 from toolhaft.workspace.outcome import Limits
 
+# Storms and floods: they load the whole machine, and what runs beside them fails. `make stress` runs them alone.
+pytestmark = pytest.mark.stress
+
 STRESS = 10 if os.environ.get("TOOLHAFT_STRESS") else 1
 MB = 1_000_000
 # Our own part of a timeout; the rest is this machine's, which runs other tests too.
