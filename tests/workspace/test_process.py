@@ -261,7 +261,7 @@ async def test_closing_ends_everything_and_removes_the_private_folder(tmp_path: 
     before = mine()
     private = (await commands.run("echo $TMPDIR; touch $HOME/x")).stdout.strip()
     running = asyncio.create_task(commands.run(f"sleep {mark}", on_start=lambda pid: None))
-    while not with_argument(mark):  # noqa: ASYNC110 - it is another process that we wait for
+    while not with_argument(mark):
         await asyncio.sleep(0.01)
 
     await commands.aclose()
