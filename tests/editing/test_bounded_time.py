@@ -8,6 +8,7 @@ import pytest
 
 from tests.editing.trees import hunk
 from toolhaft.editing import EditError, PatchError, plan_patch, replace_exact, replace_tolerant, unified_diff
+from toolhaft.editing.exact import STEP, line_numbers, spans_of
 
 EQUAL = "x\n" * 300_000
 MANY = [f"line {number % 97} {number % 13} of {number % 7}" for number in range(10_000)]
@@ -74,3 +75,22 @@ def test_a_small_change_of_a_long_text_costs_little():
         diff = unified_diff(text, text[:at] + "NEW" + text[at:], path="f.txt")
 
     assert (diff.added, diff.removed) == (1, 1)
+
+
+@pytest.mark.parametrize("old", [b"\nline 9 of it\n", b"\nnowhere\n", b"\n\n\nline 9"])
+def test_an_old_text_that_begins_with_a_line_end_in_a_large_windows_file(old: bytes):
+    data = b"".join(b"line %d of it\r\n" % number for number in range(600_000))
+
+    with within(0.2):
+        found = list(spans_of(data, old))
+
+    assert [data[start:end].replace(b"\r", b"") for start, end in found] in ([], [old])
+
+
+def test_matches_are_found_wherever_a_step_of_the_search_ends():
+    for at in range(STEP - 4, STEP + 4):
+        text = "x" * at + "ab\r\ncd" + "x" * 10
+        assert list(spans_of(text, "ab\ncd")) == [(at, at + 6)]
+        assert list(spans_of(text, "ab")) == [(at, at + 2)]
+        assert list(spans_of(text, "\ncd")) == [(at + 2, at + 6)]
+        assert line_numbers(text, [at + 5]) == [2]

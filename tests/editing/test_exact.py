@@ -3,6 +3,7 @@
 import base64
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft.editing import EditError, Reason, replace_exact
+from toolhaft.editing.exact import spans_of
 
 CASES = Path(__file__).parents[1] / "cases" / "edits.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").split("\n") if line]
@@ -57,7 +59,7 @@ def test_several_matches_are_listed_by_line_and_the_list_is_bounded():
 
 
 def test_overlapping_occurrences_are_counted():
-    with pytest.raises(EditError, match="2 times, on lines 1, 1"):
+    with pytest.raises(EditError, match="2 times, all on line 1"):
         replace_exact("aaa", "aa", "b")
 
 
@@ -135,3 +137,42 @@ def test_bytes_outside_the_span_are_identical(before: str, old: str, behind: str
     assert replaced.text == text[: edit.start] + edit.new + text[edit.end :]
     assert text[edit.start : edit.end].replace(b"\r\n", b"\n") == old.encode()
     assert edit.new.replace(b"\r\n", b"\n") == new.encode().replace(b"\r\n", b"\n")
+
+
+def test_what_is_quoted_from_bytes_is_text():
+    with pytest.raises(EditError, match="The old text 'café' is not in the file"):
+        replace_exact("thé".encode(), "café".encode(), b"tea")
+    with pytest.raises(EditError, match="The old text 'caf�' is not"):
+        replace_exact(b"x", b"caf\xe9", b"tea")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "told"),
+    [
+        ("aaa\n", "a", "stands in the file 3 times, all on line 1."),
+        ("a\nx aa\n", "a", "stands in the file 3 times, on lines 1, 2 (2 times)."),
+        ("a\na\n", "a", "stands in the file 2 times, on lines 1, 2."),
+        ("aaaa a\n" * 9, "a", "on lines 1 (5 times), 2 (5 times), 3 (5 times)"),
+    ],
+)
+def test_a_line_with_several_occurrences_is_named_once(text: str, old: str, told: str):
+    with pytest.raises(EditError) as refused:
+        replace_exact(text, old, "b")
+
+    assert told in str(refused.value)
+
+
+LINE_PIECES = st.lists(st.sampled_from([b"a", b"b", b"ab", b"\r", b"\n", b"\r\n", b"\n\n"]), max_size=10).map(b"".join)
+
+
+@given(text=LINE_PIECES, old=LINE_PIECES.filter(lambda old: b"\n" in old and b"\r" not in old))
+def test_spans_over_line_ends_are_those_of_a_pattern(text: bytes, old: bytes):
+    pattern = re.compile(rb"(?:\r\n|(?<!\r)\n)".join(map(re.escape, old.split(b"\n"))))
+    expected: list[tuple[int, int]] = []
+    match = pattern.search(text)
+    while match:
+        expected.append(match.span())
+        match = pattern.search(text, match.start() + 1)
+
+    assert list(spans_of(text, old, overlapping=True)) == expected
+    assert list(spans_of(text, old)) == [match.span() for match in pattern.finditer(text)]

@@ -6,6 +6,7 @@ encodings; not UTF-16, UTF-32 or the East Asian multi-byte ones, where a match m
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +19,8 @@ __all__ = ["Edit", "Replaced", "line_numbers", "replace_exact", "spans_of", "spl
 
 MOST_COUNTED = 1000
 MOST_LINES_NAMED = 10
+# One step of a search runs in C and keeps every other thread waiting: it may take some milliseconds, no more.
+STEP = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,25 +99,62 @@ def line_numbers(text: AnyStr, positions: Iterable[int]) -> list[int]:
     numbers: list[int] = []
     number, counted_to = 1, 0
     for position in positions:
-        number += text.count(line_feed, counted_to, position)
+        for start in range(counted_to, position, STEP):
+            number += text.count(line_feed, start, min(start + STEP, position))
         counted_to = position
         numbers.append(number)
     return numbers
 
 
 def _literal_spans(text: AnyStr, old: AnyStr, overlapping: bool) -> Iterator[tuple[int, int]]:
-    at = text.find(old)
+    at = _find(text, old, 0)
     while at >= 0:
         yield at, at + len(old)
-        at = text.find(old, at + 1 if overlapping else at + len(old))
+        at = _find(text, old, at + 1 if overlapping else at + len(old))
+
+
+def _find(text: AnyStr, old: AnyStr, start: int) -> int:
+    while start < len(text):
+        at = text.find(old, start, start + STEP + len(old) - 1)
+        if at >= 0:
+            return at
+        start += STEP
+    return -1
 
 
 def _spans_over_line_ends(text: AnyStr, old: AnyStr, overlapping: bool) -> Iterator[tuple[int, int]]:
-    pattern = re.compile(_either_line_end(old))
-    match = pattern.search(text)
+    # A pattern that begins with a line end is slow to look for: those are looked at once the rest is found.
+    line_feed, _ = line_marks(old)
+    rest = old.lstrip(line_feed) or old
+    line_ends, longest = len(old) - len(rest), len(rest) + rest.count(line_feed)
+    pattern = re.compile(_either_line_end(rest))
+    behind = 0
+    match = _search(pattern, text, 0, longest)
     while match:
-        yield match.span()
-        match = pattern.search(text, match.start() + 1 if overlapping else match.end())
+        start = _before_line_ends(text, match.start(), line_ends)
+        if start is not None and start >= behind:
+            yield start, match.end()
+            behind = start + 1 if overlapping else match.end()
+        match = _search(pattern, text, max(match.start() + 1, behind), longest)
+
+
+def _search(pattern: re.Pattern[AnyStr], text: AnyStr, start: int, longest: int) -> re.Match[AnyStr] | None:
+    while start < len(text):
+        match = pattern.search(text, start, start + STEP + longest)
+        if match:
+            return match
+        start += STEP
+    return None
+
+
+def _before_line_ends(text: AnyStr, at: int, count: int) -> int | None:
+    """Where the `count` line ends right before `at` begin; None where there are not so many."""
+    line_feed, carriage_return = line_marks(text)
+    for _ in range(count):
+        if at == 0 or text[at - 1 : at] != line_feed:
+            return None
+        at -= 2 if at > 1 and text[at - 2 : at - 1] == carriage_return else 1
+    return at
 
 
 def _either_line_end(old: AnyStr) -> AnyStr:
@@ -131,16 +171,24 @@ def _only_span(text: AnyStr, old: AnyStr) -> list[tuple[int, int]]:
     if len(spans) < 2:
         return spans
     starts = [start for start, _ in islice(spans_of(text, old, overlapping=True), MOST_COUNTED + 1)]
-    lines = tuple(line_numbers(text, starts[:MOST_LINES_NAMED]))
+    on_lines = Counter(line_numbers(text, starts))
+    lines = tuple(islice(on_lines.elements(), MOST_LINES_NAMED))
     count = f"more than {MOST_COUNTED:,}" if len(starts) > MOST_COUNTED else f"{len(starts):,}"
-    rest = ", ..." if len(starts) > MOST_LINES_NAMED else ""
     raise EditError(
         Reason.AMBIGUOUS,
-        f"The old text {_shortened(old)} stands in the file {count} times, on lines "
-        f"{', '.join(map(str, lines))}{rest}. Add surrounding lines until it names one place, or replace every one "
-        "with replace_all=true.",
+        f"The old text {_shortened(old)} stands in the file {count} times, {_places(on_lines)}. Add surrounding lines "
+        "until it names one place, or replace every one with replace_all=true.",
         lines,
     )
+
+
+def _places(on_lines: Counter[int]) -> str:
+    """On which lines, and how often on each; the last one counted may have more than were counted."""
+    named = [f"{line:,}" + (f" ({times:,} times)" if times > 1 else "") for line, times in on_lines.items()]
+    if len(named) == 1 and on_lines.total() <= MOST_COUNTED:
+        return f"all on line {next(iter(on_lines)):,}"
+    rest = ", ..." if len(named) > MOST_LINES_NAMED or on_lines.total() > MOST_COUNTED else ""
+    return f"on lines {', '.join(named[:MOST_LINES_NAMED])}{rest}"
 
 
 def _edit(text: AnyStr, span: tuple[int, int], old: AnyStr, new: AnyStr) -> Edit[AnyStr]:
@@ -156,6 +204,6 @@ def _bare(text: AnyStr) -> AnyStr:
     return text.replace(crlf, line_feed)
 
 
-def _shortened(text: AnyStr) -> str:
-    shown = repr(text[:60])
-    return f"{shown}... ({len(text):,} long)" if len(text) > 60 else shown
+def _shortened(text: str | bytes) -> str:
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return f"{shown[:60]!r}... ({len(shown):,} long)" if len(shown) > 60 else repr(shown)
