@@ -68,3 +68,45 @@ def test_a_replacement_with_one_is_refused_and_quoted():
         replace_tolerant(OLD, OLD, "def f():\n    # rest of the function")
 
     assert refused.value.reason is Reason.PLACEHOLDER
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# [rest of implementation]",
+        "# [existing code]",
+        "<!-- existing code -->",
+        "// existing code",
+        "// existing imports",
+        "/* previous code here */",
+        "# No changes below this line",
+        "// no further changes",
+        "# No other changes needed",
+        "// (remaining methods)",
+        "# <rest of file>",
+        "// existing code here",
+        "# Rest of the file",
+        "# rest of the code goes here",
+    ],
+)
+def test_a_bracket_or_the_bare_name_of_what_is_left_out_stands_for_it(line: str):
+    assert new_placeholder(OLD, f"def f():\n{line}") == line.strip()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# Existing users stay logged in",
+        "# The rest of the file is here for tests",
+        "## Remaining work here",
+        "# Remaining budget",
+        "# existing sessions remain valid",
+        "// other threads remain unaffected here",
+        "# No changes are written until commit() is called",
+        "# [existing] users only",
+        "# Rest of the week is off",
+        "## Existing code",
+    ],
+)
+def test_a_sentence_with_a_subject_of_its_own_or_a_heading_is_let_through(line: str):
+    assert new_placeholder(OLD, f"def f():\n{line}") is None

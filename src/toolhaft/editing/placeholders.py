@@ -1,7 +1,7 @@
 """Finds where a model wrote "the rest stays as it is" instead of the rest.
 
-Such a line is a comment, a bracket or an ellipsis, and it speaks of code that it stands for. Ordinary prose and code
-that mention such words are not taken for one: a line must begin as a comment, a bracket or an ellipsis.
+Such a line is a comment, a bracket or an ellipsis, and says nothing but that the rest is as it was, or only names it
+("existing code"). A sentence with a subject of its own, a heading, prose and code are not taken for one.
 """
 
 import re
@@ -19,11 +19,28 @@ _KEPT = re.compile(
     r"as before|truncated|elided|snip(?:ped)?|continues?)\b",
     re.IGNORECASE,
 )
+_IS = r"(?: (?:stays?|remains?|is|are|goes?))?"
+_AS_IT_WAS = (
+    rf"{_IS}(?: all| exactly)? (?:unchanged|unmodified|untouched|omitted|elided|the same|as before|as is|not shown)"
+)
+_HERE = rf"(?:{_IS} here)"
+_WHY = r"(?: for brevity| here| below| above)?"
+_CODE = (
+    "(?:code|implementation|logic|body|contents?|lines|statements|markup|html|css|styles|imports?|methods|functions|"
+    "classes|definitions|declarations|config(?:uration)?|fields|properties|props|routes|cases|tests)"
+)
 _LEFT_OUT = re.compile(
-    r"^(?:the |all )*(?:rest|remainder|remaining|other|existing)\b.*"
-    r"\b(?:unchanged|unmodified|omitted|the same|as before|as is|not shown|stays?|remains?|goes here|here)\b"
-    r"|^(?:the )?(?:rest|remainder) of (?:the |your |this )?\w+(?: \w+)?\.?$"
-    r"|^(?:unchanged|omitted for brevity|no changes?(?: here)?|same as before)\.?$",
+    rf"(?:the |all )*(?:rest|remainder)(?: of (?:the |your |this )?\w+(?: \w+)?)?{_AS_IT_WAS}{_WHY}"
+    rf"|(?:the |all )*(?:remaining|existing|other|previous|original) \w+(?: \w+)?{_AS_IT_WAS}{_WHY}"
+    rf"|(?:the |all )*(?:remaining|existing|other|previous|original) (?:\w+ )?{_CODE}{_HERE}"
+    r"|no (?:further |other |more )?(?:changes?|modifications?|edits?)(?: needed| required| necessary)?"
+    r"(?: (?:here|below|above|after|beyond|past|from)(?: here| (?:this|the) \w+)?)?"
+    r"|(?:unchanged|unmodified)(?: code)?(?: below| above| here)?|omitted for brevity|(?:same )?as before",
+    re.IGNORECASE,
+)
+_NAMED_ONLY = re.compile(
+    rf"(?:the )?(?:rest|remainder) of (?:the |your |this )?\w+(?: \w+)?{_HERE}?"
+    rf"|(?:the |all )*(?:remaining|existing|previous|original) (?:\w+ )?{_CODE}",
     re.IGNORECASE,
 )
 
@@ -51,4 +68,12 @@ def _stands_in(line: str, shrinks: bool) -> bool:
         return bool(match["opening"]) and shrinks  # a bare "# ..." can be meant; a bare "..." is Python
     if dots and (said.startswith(dots[0]) or said.endswith(dots[0])) and _KEPT.search(said):
         return True
-    return bool(match["opening"]) and _LEFT_OUT.search(said) is not None
+    return _is_left_out(match["opening"], said.strip("[](){}<>. "))
+
+
+def _is_left_out(opening: str | None, said: str) -> bool:
+    """Whether a comment or bracket says nothing but that text is left out; what says more is a comment."""
+    is_heading_or_item = opening in ("*", None) or opening.startswith("##")
+    return bool(opening) and (
+        _LEFT_OUT.fullmatch(said) is not None or (not is_heading_or_item and _NAMED_ONLY.fullmatch(said) is not None)
+    )
