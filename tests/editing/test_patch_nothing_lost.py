@@ -144,3 +144,17 @@ def test_headers_that_name_another_file_than_their_section_are_refused(patch: st
 
 def test_a_folder_called_like_a_prefix_is_not_taken_for_the_file():
     assert refusal({"b/f": "a\n"}, hunk("-a\n+A\n", name="f")).reason is Reason.MISSING_FILE
+
+
+@pytest.mark.parametrize("number", ["9" * 10, "9" * 5000])
+def test_a_number_that_no_file_has_lines_for_is_none(number: str):
+    for at in (f"@@ -{number},2 +1,2 @@", f"@@ -1,{number} +1,2 @@", f"@@ -1 +{number} @@"):
+        (change,) = plan_patch(hunk(" a\n-b\n+B\n", at), {"f.txt": "a\nb\n"}.get)
+        assert (change.text, change.hunks[0].offset) == ("a\nB\n", 0)
+
+
+def test_one_line_is_not_called_lines():
+    gone = hunk("-a\n").replace("+++ b/f.txt", "+++ /dev/null")
+
+    assert "(1 line more)" in str(refusal({"f.txt": "a\nb\n"}, gone))
+    assert "both 1 line from line 2" in str(refusal({"f.txt": "a\nb\na\n"}, hunk("-a\n+c\n", "@@ -2 +2 @@")))

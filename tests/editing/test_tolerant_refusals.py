@@ -3,6 +3,7 @@
 import pytest
 
 from toolhaft.editing import EditError, Reason, replace_tolerant
+from toolhaft.editing.nearest import shown_nearest
 
 BLOCK = "def total(a):\n    if a > 10 and ready:\n        first(a)\n        second(a, b)\n    return sum_of(a)\n"
 
@@ -118,3 +119,15 @@ def test_comments_spelling_and_blanks_within_a_line_may_differ(there: str, wante
 
     assert replaced.rung == "similar"
     assert replaced.text == text.replace("log(a)", "log(b)")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [
+        (["a\r\n", "b\n"], "-a␍\n+a\n b"),
+        (["a\n", "b"], " a\n-b\n+b␊"),
+        (["a\n", "x\n"], " a\n-x\n+b"),
+    ],
+)
+def test_line_ends_are_shown_where_they_differ(wanted: list[str], shown: str):
+    assert shown_nearest(["a\n", "b\n"], wanted)[0].endswith(f":\n{shown}")

@@ -17,7 +17,8 @@ from toolhaft.editing.refusal import Reason
 __all__ = ["HUNK_START", "begins_body", "is_stray", "read_hunk", "starts_names"]
 
 HUNK_START = "@@"
-_NUMBERS = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+# A number that no file has lines for is none.
+_NUMBERS = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _VERSION = re.compile(r"\d+(\.\d+)+")
 _HEADING = re.compile(r"@@+(?:\s*[-+\d,. ]*@@)?\s*(.*?)(?:\s*@@)?\s*$")
 _BULLET = re.compile(r"[-+] \S")

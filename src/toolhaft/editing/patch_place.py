@@ -108,10 +108,11 @@ def _nearest(starts: Sequence[int], expected: int, fits: _Fit) -> int | None:
         tried = [*([starts[left]] if before <= after else []), *([starts[right]] if after <= before else [])]
         fitting = [start for start in tried if fits(start)]
         if len(fitting) > 1:
+            apart = "1 line" if before == 1 else f"{before:,} lines"
             raise Unplaced(
                 Reason.AMBIGUOUS,
-                f"its old lines stand on line {fitting[0] + 1:,} and on line {fitting[1] + 1:,}, both {before:,} lines "
-                f"from line {expected + 1:,} where it claims to be. Correct its line number or add context lines.",
+                f"its old lines stand on line {fitting[0] + 1:,} and on line {fitting[1] + 1:,}, both {apart} from "
+                f"line {expected + 1:,} where it claims to be. Correct its line number or add context lines.",
             )
         if fitting:
             return fitting[0]

@@ -164,9 +164,11 @@ def _deleted(section: FilePatch, path: str, text: str) -> FileChange:
     patched = apply_hunks(text, section.hunks, path=path)
     left = patched.text
     if left and not section.unchecked_delete:
+        more = left.count("\n") or 1
+        lines = "1 line" if more == 1 else f"{more:,} lines"
         raise _refused(
             Reason.CONFLICT,
-            f"the patch deletes it, but does not show all that is in it ({left.count(chr(10)) or 1:,} lines more). "
+            f"the patch deletes it, but does not show all that is in it ({lines} more). "
             "Read it again before deleting it.",
             path,
         )

@@ -9,7 +9,7 @@ __all__ = ["block_diff", "visible_blanks"]
 MOST_ROWS = 40
 LONGEST_ROW = 200
 
-_SYMBOLS = {"\t": "→", " ": "·", "\r": "␍", "\xa0": "⍽"}
+_SYMBOLS = {"\t": "→", " ": "·", "\r": "␍", "\n": "␊", "\xa0": "⍽"}
 _EDGES = re.compile(r"^\s+|\s+$")
 _ODD = re.compile(r"[\x00-\x1f\x7f\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]")
 
@@ -25,16 +25,26 @@ def visible_blanks(line: str) -> str:
 
 
 def block_diff(wanted: list[str], found: list[str]) -> str:
-    """What `wanted` (marked -) and `found` (marked +) have in common and not, one line a row, differences visible."""
+    """What `wanted` (marked -) and `found` (marked +) have in common and not, one line a row, differences visible.
+
+    Lines may come with their line ends: a CR that only one side has is shown, and so is an LF that one side lacks.
+    """
     rows: list[str] = []
     at = 0
     for change in line_changes(wanted, found):
-        rows += [f" {line}" for line in wanted[at : change.old_start]]
-        rows += [f"-{visible_blanks(line)}" for line in wanted[change.old_start : change.old_end]]
-        rows += [f"+{visible_blanks(line)}" for line in found[change.new_start : change.new_end]]
+        rows += [f" {_ended(line)}" for line in wanted[at : change.old_start]]
+        ours, theirs = wanted[change.old_start : change.old_end], found[change.new_start : change.new_end]
+        if [*map(_ended, ours)] != [*map(_ended, theirs)]:  # else it is the LF at the end of the file that differs
+            ours, theirs = [*map(_ended, ours)], [*map(_ended, theirs)]
+        rows += [f"-{visible_blanks(line)}" for line in ours]
+        rows += [f"+{visible_blanks(line)}" for line in theirs]
         at = change.old_end
-    rows += [f" {line}" for line in wanted[at:]]
+    rows += [f" {_ended(line)}" for line in wanted[at:]]
     shown = [row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}... ({len(row):,} long)" for row in rows]
     if len(shown) > MOST_ROWS:
         shown[MOST_ROWS:] = [f"... {len(shown) - MOST_ROWS:,} more rows of this comparison are not shown"]
     return "\n".join(shown)
+
+
+def _ended(line: str) -> str:
+    return line.removesuffix("\n")
