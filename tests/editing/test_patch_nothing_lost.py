@@ -61,6 +61,7 @@ def test_a_body_without_a_hunk_line_is_a_hunk_without_numbers(
 
 def test_a_signature_behind_headers_alone_is_no_body():
     assert patched({"x": "a\n"}, MOVE + "-- \n2.39.5\n") == {"y": "a\n"}
+    assert patched({"x": "a\n"}, MOVE + "\n an indented remark\n") == {"y": "a\n"}
 
 
 @pytest.mark.parametrize(
@@ -158,3 +159,10 @@ def test_one_line_is_not_called_lines():
 
     assert "(1 line more)" in str(refusal({"f.txt": "a\nb\n"}, gone))
     assert "both 1 line from line 2" in str(refusal({"f.txt": "a\nb\na\n"}, hunk("-a\n+c\n", "@@ -2 +2 @@")))
+
+
+def test_a_list_behind_the_fence_around_the_patch_is_prose_whatever_the_counts_say():
+    patch = "```diff\n" + hunk("-a\n+A\n", "@@ -1,7 +1,7 @@") + "```\n- I changed a line.\n"
+
+    assert patched({"f.txt": "a\n"}, patch) == {"f.txt": "A\n"}
+    assert refusal({"f.txt": "a\n"}, patch + "```\n").reason is Reason.MALFORMED

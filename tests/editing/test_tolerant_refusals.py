@@ -131,3 +131,9 @@ def test_comments_spelling_and_blanks_within_a_line_may_differ(there: str, wante
 )
 def test_line_ends_are_shown_where_they_differ(wanted: list[str], shown: str):
     assert shown_nearest(["a\n", "b\n"], wanted)[0].endswith(f":\n{shown}")
+
+
+def test_the_first_line_must_be_there():
+    old = "import re\n" + BLOCK
+
+    assert refusal("pass\n" + BLOCK, old, old.replace("sum_of(a)", "sum_of(b)")).reason is Reason.NOT_FOUND

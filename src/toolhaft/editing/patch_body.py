@@ -77,7 +77,9 @@ def read_hunk(lines: Sequence[str], at: int, number: int) -> tuple[Hunk, int]:
     end = _read_body(lines, at + headed, body, number)
     _check_whole(lines, at, end, body, number)
     if not _is_signature(lines, end, body):
-        _check_nothing_lost(lines, end, body.missing(), number)
+        # What stands behind the fence around the whole patch is prose, however badly the lines are counted.
+        missing = (0, 0) if end < len(lines) and _closes_fence(lines, at, end) else body.missing()
+        _check_nothing_lost(lines, end, missing, number)
     _drop_trailing_blanks(body)
     if not body.lines:
         raise _malformed(number, f"{lines[at]!r} is followed by no line that begins with a blank, + or -.")
