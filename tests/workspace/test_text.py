@@ -102,12 +102,13 @@ def test_a_utf8_file_survives_decoding_and_encoding(sample: str) -> None:
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @given(sample=st.text(st.characters(categories=["L", "N", "P"]), min_size=1))
 def test_every_unicode_encoding_is_found_and_kept(codec: str, sample: str) -> None:
-    """Without a mark, it takes ASCII to see the zeros."""
-    data = (sample + " plain\n").encode(codec)
+    """Without a mark it takes ASCII to see the zeros, and at the beginning: U+0100 begins as an icon file does."""
+    text = f"plain {sample} plain\n"
+    data = text.encode(codec)
 
     decoded, encoding = decode(data)
 
-    assert decoded == sample + " plain\n"
+    assert decoded == text
     assert encode(decoded, encoding) == data
 
 
