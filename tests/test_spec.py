@@ -260,3 +260,9 @@ def test_a_result_is_json_with_its_fields_in_order():
         {"path": "a", "unified": "@@", "is_new_file": False, "is_deletion": False, "truncated": False},
     ]  # fmt: skip
     assert "é" in result.to_json()
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_lacks_is_no_fact(number: float):
+    with pytest.raises(TypeError, match="JSON cannot carry"):
+        ToolText("text", share=[number])

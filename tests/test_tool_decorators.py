@@ -687,3 +687,24 @@ async def test_calls_that_come_as_data_may_say_path_for_filepath():
     with pytest.raises(ValidationError, match="path"):
         tool_spec(one).validate({"filepath": "a", "path": "a"})
     assert await one("a") == "a"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sensitive": "no"},
+        {"idempotent": 1},
+        {"timeout_seconds": "5"},
+        {"approval": "no"},
+        {"preview": 3},
+        {"prompt": 5},
+    ],
+    ids=str,
+)
+def test_an_option_of_the_wrong_type_is_named(options: dict[str, Any]):
+    with pytest.raises(ToolDefinitionError, match=f"{next(iter(options))}=.* is not "):
+
+        @base_tool(kind="read", **options)
+        async def some(text: str) -> str:
+            """Do something."""
+            return text
