@@ -195,9 +195,11 @@ def _check_whole(lines: Sequence[str], at: int, end: int, body: _Body, number: i
 
 def _closes_fence(lines: Sequence[str], at: int, end: int) -> bool:
     """Whether the fence here closes one that was opened before the hunk, and no other follows."""
+    if lines[end].rstrip() != _FENCE:
+        return False
     fences = [here for here, line in enumerate(lines) if line.startswith(_FENCE)]
     before = sum(here < at for here in fences)
-    return lines[end].rstrip() == _FENCE and before % 2 == 1 and fences[-1] == end
+    return before % 2 == 1 and fences[-1] == end
 
 
 def _drop_trailing_blanks(body: _Body) -> None:
