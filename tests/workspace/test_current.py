@@ -43,10 +43,10 @@ class InMemory:
     ref = None
 
     def __init__(self, **files: bytes) -> None:
-        self.files = {f"/work/{name}": data for name, data in files.items()}
+        self.files = {f"/srv/{name}": data for name, data in files.items()}
 
     async def working_dir(self) -> str:
-        return "/work"
+        return "/srv"
 
     async def read_bytes(self, path: str) -> bytes:
         return self.files[path]
@@ -224,7 +224,7 @@ def test_a_path_is_shown_relative_to_the_root_and_as_valid_text(tmp_path: Path) 
 
     assert place.shown(str(tmp_path / "src/./a.py")) == "src/a.py"
     assert place.shown(os.fsdecode(b"caf\xe9")) == "caf\\udce9"
-    assert ToolWorkspace(InMemory()).shown("/work/./a") == "/work/a"
+    assert ToolWorkspace(InMemory()).shown("/srv/./a") == "/srv/a"
 
 
 async def test_a_page_a_write_and_a_listing_take_one_thread_hop(
@@ -373,7 +373,7 @@ def test_secrets_are_neither_read_nor_written_in_any_workspace(path: str) -> Non
 
     asyncio.run(tried())
 
-    assert backend.files == {f"/work/{path}": b"SECRET"}
+    assert backend.files == {f"/srv/{path}": b"SECRET"}
 
 
 def test_a_link_to_a_secret_is_judged_by_where_it_leads_elsewhere_too(tmp_path: Path) -> None:
