@@ -44,10 +44,10 @@ class InMemory:
     ref = None
 
     def __init__(self, files: dict[str, bytes]) -> None:
-        self.files = {f"/work/{name}": data for name, data in files.items()}
+        self.files = {f"/srv/{name}": data for name, data in files.items()}
 
     async def working_dir(self) -> str:
-        return "/work"
+        return "/srv"
 
     async def read_bytes(self, path: str) -> bytes:
         if path not in self.files:
@@ -141,7 +141,7 @@ async def test_a_workspace_elsewhere_is_searched_and_listed_step_by_step() -> No
         ".gitignore": b"e/x\n",
     }
     with use_workspace(InMemory(files)) as place:  # pyright: ignore[reportArgumentType]
-        found = await search_contents(place, "/work", Query(pattern="needle", context_lines=1))
+        found = await search_contents(place, "/srv", Query(pattern="needle", context_lines=1))
         inside = await search_contents(place, "d/b.txt", Query(pattern="needle"))
         listed = await search_names(place, "d", Scope(files=compile_glob("*.*")), sort="size", max_results=1)
 
