@@ -1,4 +1,4 @@
-"""The command line: `toolhaft list | show | call | undo | demo`."""
+"""The command line: `toolhaft list | show | call | classify | undo | demo`."""
 
 import sys
 from importlib.util import find_spec

@@ -66,6 +66,22 @@ def call(
     raise typer.Exit(asyncio.run(call_once(tool, args, settings, as_json=as_json)))
 
 
+@app.command("classify")
+def classify_command(
+    command: Annotated[str | None, typer.Argument(help="A command line for bash.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read one JSON string a line, answer one line each.")] = False,
+) -> None:
+    """Print how far a command may be trusted, why, and the paths it names, as one JSON object. Nothing is run."""
+    from toolhaft.cli.classify import classify_lines, classify_once
+
+    if stdin:
+        raise typer.Exit(classify_lines(sys.stdin.buffer, sys.stdout))
+    if command is None:
+        typer.echo("No command given. Give one, or --stdin.", err=True)
+        raise typer.Exit(2)
+    raise typer.Exit(classify_once(command, sys.stdout))
+
+
 @app.command()
 def undo(
     change_id: Annotated[str, typer.Argument(help="The id that the answer of a change gave.")],
