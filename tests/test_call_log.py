@@ -16,6 +16,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
+from tests import BUSY_TIMES
 from toolhaft.call_log import shown_arguments, shown_text
 from toolhaft.decorators import base_tool
 from toolhaft.exceptions import ToolExecutionError
@@ -214,7 +215,7 @@ def test_a_hundred_megabytes_are_shown_in_a_line_and_in_no_time():
 
     line = shown_arguments(huge)
 
-    assert time.perf_counter() - started < 0.1
+    assert time.perf_counter() - started < 0.1 * BUSY_TIMES
     assert len(line) < 2_100
     assert "(100,000,000 characters)" in line
     assert line.endswith(" ...")

@@ -1,8 +1,6 @@
 """What an import loads, seen from fresh processes; and rule 14 on the built-in tools."""
 
 import ast
-import os
-import statistics
 import subprocess
 import sys
 import tomllib
@@ -14,8 +12,6 @@ import toolhaft
 from toolhaft.discovery import BUILT_IN, discover_package
 
 ROOT = Path(__file__).parents[1]
-
-ROUNDS = 7 if os.environ.get("TOOLHAFT_STRESS") else 3
 
 EVERYTHING_AN_AGENT_NEEDS = (
     "from toolhaft import Toolkit; from toolhaft.tools import list_dir, read_file, submit, write_file; "
@@ -64,19 +60,11 @@ def test_listing_the_tools_imports_none_of_them() -> None:
     assert loaded == [""]
 
 
-def test_everything_an_agent_needs_costs_little_beside_pydantic_ai() -> None:
-    """At most 1.04 times `import pydantic_ai`; measured turn about in fresh processes, as seconds of processor time.
+def test_everything_an_agent_needs_loads_little_beside_pydantic_ai() -> None:
+    """What it costs in time is a benchmark; here are the packages that it may load."""
+    beside = third_party(EVERYTHING_AN_AGENT_NEEDS) - third_party("import pydantic_ai")
 
-    The limit here leaves room for a busy machine; the benchmark holds the tight one.
-    """
-
-    def seconds(code: str) -> float:
-        return float(fresh(f"{code}\nimport time; print(time.process_time())")[-1])
-
-    pairs = [(seconds("import pydantic_ai"), seconds(EVERYTHING_AN_AGENT_NEEDS)) for _ in range(ROUNDS)]
-
-    ratio = min(ours for _, ours in pairs) / min(theirs for theirs, _ in pairs)
-    assert ratio <= 1.25, f"{ratio:.3f} times, of {statistics.median(ours for _, ours in pairs):.2f} s"
+    assert {name for name in beside if "cython" not in name} <= {"lxml"}  # lxml brings its own runtime of Cython
 
 
 @pytest.mark.parametrize(

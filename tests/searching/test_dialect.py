@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests import BUSY_TIMES
 from toolhaft.searching.dialect import Pattern, readable
 from toolhaft.searching.errors import PatternError
 
@@ -78,7 +79,7 @@ def test_time_grows_with_the_text_and_not_faster(pattern: str) -> None:
 
     one.matches(text)
 
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 5 * BUSY_TIMES
 
 
 @pytest.mark.parametrize(

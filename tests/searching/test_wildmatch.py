@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import BUSY_TIMES
 from toolhaft.searching.wildmatch import translate
 
 
@@ -29,7 +30,7 @@ def test_no_pattern_makes_it_try_combinations(pattern: str, name: str, spare_dot
     started = time.process_time()
     assert compiled.fullmatch(name) is None
 
-    assert time.process_time() - started < 0.02
+    assert time.process_time() - started < 0.02 * BUSY_TIMES
 
 
 def plain(pattern: str, name: str) -> bool:

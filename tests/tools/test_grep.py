@@ -14,6 +14,7 @@ from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 
+from tests import BUSY_TIMES
 from tests.path_cases import Row, Tree, build, rows
 from tests.tools.test_read_cases import content
 from toolhaft import FileOperationError, LocalWorkspace, ToolText, use_workspace
@@ -190,7 +191,7 @@ async def test_every_path_case_ends_as_it_must(row: Row, tmp_path: Path, engine:
 
     assert answer.facts["total"] == 1
     assert "TOP-SECRET" not in answer
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 5 * BUSY_TIMES
 
 
 @pytest.mark.parametrize("row", [row for row in READS if "grep" in row["recipe"]], ids=lambda row: row["name"])
@@ -208,7 +209,7 @@ async def test_every_read_case_about_searching_ends_as_it_should(
         outcome = "refused"
 
     assert outcome in row["accept"]
-    assert time.perf_counter() - start < row["limits"]["seconds"]
+    assert time.perf_counter() - start < row["limits"]["seconds"] * BUSY_TIMES
 
 
 @pytest.mark.parametrize("name", ["sep-vertical-tab", "sep-u2029", "sep-nel-u0085", "sep-fs-gs-rs"])
@@ -291,7 +292,7 @@ async def test_a_catastrophic_pattern_is_answered_in_time(project: Path, engine:
     assert (await found("(a+)+$", use_regex=True)).facts["total"] == 0
     assert (await found("(a|aa)+b", use_regex=True)).facts["total"] == 0
 
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 5 * BUSY_TIMES
 
 
 async def test_cancelling_a_run_of_an_agent_ends_ripgrep(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import pytest
 from pydantic_ai import ModelRetry
 from pydantic_ai.exceptions import ToolFailed
 
+from tests import BUSY_TIMES
 from toolhaft import ToolText, use_workspace
 from toolhaft.tools import read_file
 
@@ -96,7 +97,7 @@ async def test_a_row_ends_as_it_should(row: dict[str, Any], tmp_path: Path) -> N
         last = await outcome(filepath=path, offset=max(total - 9, 1), limit=10) if total else None
 
     assert kind in row["accept"], text
-    assert seconds < row["limits"]["seconds"]
+    assert seconds < row["limits"]["seconds"] * BUSY_TIMES
     if total is not None and past_end is not None and last is not None:
         assert facts["total_lines"] in {total, None}
         assert past_end[0] == "refused"
@@ -194,7 +195,7 @@ async def test_a_row_ends_as_it_should_whenever_the_file_changes(row: dict[str, 
             kind, text, _ = await outcome(filepath=path, **paging)
 
             assert kind in accept, text
-            assert time.perf_counter() - start < row["limits"]["seconds"]
+            assert time.perf_counter() - start < row["limits"]["seconds"] * BUSY_TIMES
             if kind != "refused" and (row["check"] or {}).get("all_same_char"):
                 assert len(set("".join(lines_of(text)))) == 1
             elif kind != "refused":
@@ -224,4 +225,4 @@ async def test_the_event_loop_goes_on_while_a_large_file_is_read(tmp_path: Path)
             await read_file("big.log", offset)
     watcher.cancel()
 
-    assert sorted(stalls)[len(stalls) * 9 // 10] < 0.02
+    assert sorted(stalls)[len(stalls) * 9 // 10] < 0.02 * BUSY_TIMES

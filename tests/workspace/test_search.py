@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WrapperWorkspace
 
+from tests import BUSY_TIMES
 from toolhaft.searching.errors import SearchError
 from toolhaft.searching.glob import compile_glob
 from toolhaft.searching.query import Query, Scope
@@ -206,7 +207,7 @@ async def test_many_files_are_listed_and_searched_and_the_loop_goes_on(tmp_path:
 
     assert [file.path for file in found.files] == [f"d000000/{number:06}" for number in range(100)]
     assert (listed.files, listed.total) == (("d000000/000000", "d000000/000001", "d000000/000002"), FILES)
-    assert sorted(gaps)[len(gaps) * 9 // 10] < 0.02
+    assert sorted(gaps)[len(gaps) * 9 // 10] < 0.02 * BUSY_TIMES
 
 
 async def test_files_that_come_and_go_during_a_search_do_no_harm(
