@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolhaft.registry import Registry as Registry
     from toolhaft.registry import ToolNotFoundError as ToolNotFoundError
     from toolhaft.spec import FileDiff as FileDiff
+    from toolhaft.spec import NeedsApproval as NeedsApproval
     from toolhaft.spec import ToolKind as ToolKind
     from toolhaft.spec import ToolResult as ToolResult
     from toolhaft.spec import ToolSpec as ToolSpec
@@ -49,7 +50,7 @@ _NAMES_BY_HOME = {
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
     "toolhaft.makers.function": ("tool_from_function",),
     "toolhaft.registry": ("DuplicateToolError", "Registry", "ToolNotFoundError"),
-    "toolhaft.spec": ("FileDiff", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
+    "toolhaft.spec": ("FileDiff", "NeedsApproval", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
     "toolhaft.workspace": ("LocalWorkspace", "PathTraversalError", "use_workspace", "validate_path", "workspace"),
 }
 

@@ -36,6 +36,14 @@ class ToolKind(StrEnum):
     MCP = "mcp"
 
 
+@dataclass(frozen=True, slots=True)
+class NeedsApproval:
+    """What a tool answers when it is asked whether a call needs a person: `reason` is a code, `message` for people."""
+
+    reason: str
+    message: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolSpec:
     """What is known about one tool. Never changed after decoration; pickles as a reference to its function."""
@@ -56,8 +64,12 @@ class ToolSpec:
 
     prompt_file: Path | None = None
     timeout_seconds: float | None = None
-    approval: Any = None
-    preview: Any = None
+    approval: Callable[..., Any] | None = None
+    """Asked with the arguments, before a call: None lets it run, `NeedsApproval` or True asks a person."""
+
+    preview: Callable[..., Awaitable[ToolText]] | None = None
+    """Tells with the arguments what a call would do, changing nothing."""
+
     idempotent: bool = False
     """Whether running the same call twice does what running it once does."""
 

@@ -69,15 +69,17 @@ class Executor:
         if spec.preview is None:
             return _failure(name, f"{name!r} has no preview: what it would do is known only once it is done.")
         with self._bound(workspace):
-            return await _answer(name, _previewed(spec, args))
+            return await _answer(name, _previewed(spec, spec.preview, args))
 
     def _bound(self, workspace: str | Path | WorkspaceBackend | None) -> AbstractContextManager[object]:
         place = workspace if workspace is not None else self._place
         return use_workspace(place) if place is not None else nullcontext()
 
 
-async def _previewed(spec: ToolSpec, args: Mapping[str, Any] | str) -> Any:
-    return parted(spec.name, await spec.preview(**spec.validate(args)))
+async def _previewed(
+    spec: ToolSpec, preview: Callable[..., Awaitable[Any]], args: Mapping[str, Any] | str
+) -> ToolReturn[Any]:
+    return parted(spec.name, await preview(**spec.validate(args)))
 
 
 async def _result(

@@ -42,7 +42,7 @@ class ToolOptions(TypedDict, total=False):
     """How long a call may take before it is cancelled and has failed."""
 
     approval: Callable[..., Any]
-    """Given the arguments by keyword, tells the pipeline whether this call is to be approved."""
+    """Given the arguments by keyword, answers None, `NeedsApproval(reason, message)` or True: whether to ask a person."""
 
     preview: Callable[..., Any]
     """Given the arguments by keyword, tells what the call would do, changing nothing."""
