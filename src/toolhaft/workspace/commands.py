@@ -8,47 +8,33 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 
-from .beneath import PathTraversalError
 from .confine import (
     Area,
     ConfinementChoice,
-    ConfinementUnavailableError,
     Means,
     caveats,
     choose,
     confined,
     private_as_seen,
 )
+from .dialogue import Start, answer, outcome_of, run_to_end
 from .environment import scrubbed
 from .hidden import SensitiveFiles, credentials
 from .jobs import Job
-from .outcome import CommandOutcome, Confinement, Limits, ending, pieces_of
+from .outcome import CommandOutcome, Confinement, Limits
 from .sensitive import DEFAULT_SENSITIVE_FILES
-from .supervision import Line, Supervisor, SupervisorLostError
+from .supervision import Line, Supervisor
 from .supervisor.frames import Message
 
 MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS = 1, 600
 # include/uapi/linux/binfmts.h, MAX_ARG_STRLEN, less the NUL at its end
 _MAX_COMMAND_BYTES = (1 << 17) - 1
-_CANCEL_PATIENCE_SECONDS = 15.0
-_LATE_SECONDS = 20.0
 
 
 class JobNotFoundError(LookupError):
     """There is no background job of that id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """A command that can be started: what the supervisor is told, and what the caller is told about it."""
-
-    request: Message
-    confinement: Confinement
-    notes: tuple[str, ...]
 
 
 class Commands:
@@ -122,10 +108,10 @@ class Commands:
         start = await self._prepare(command, cwd=cwd, timeout_seconds=timeout_seconds, env=env, network=network)
         line = Line(self._supervisor.connect())
         try:
-            done = await _run(line, start.request, on_start)
+            done = await run_to_end(line, start.request, on_start)
         finally:
             line.close()
-        return _outcome(done, start)
+        return outcome_of(done, start)
 
     async def start(
         self, command: str, *, cwd: str = ".", env: Mapping[str, str] | None = None, network: bool = True
@@ -145,7 +131,7 @@ class Commands:
         line = Line(self._supervisor.connect())
         try:
             await line.send({**start.request, "announced": True})
-            await _answer(line, start.request)
+            await answer(line, start.request)
         except BaseException:
             line.close()
             raise
@@ -167,7 +153,7 @@ class Commands:
 
     async def _prepare(
         self, command: str, *, cwd: str, timeout_seconds: float | None, env: Mapping[str, str] | None, network: bool
-    ) -> _Start:
+    ) -> Start:
         _check_command(command)
         if self._choice == "none":  # nothing to look for on the disk
             return self._plan(command, cwd, timeout_seconds, env or {}, network)
@@ -175,7 +161,7 @@ class Commands:
 
     def _plan(
         self, command: str, cwd: str, timeout_seconds: float | None, env: Mapping[str, str], network: bool
-    ) -> _Start:
+    ) -> Start:
         means = choose(self._choice)
         area, notes = self._area(means, network=network and self._network)
         seen = private_as_seen(means, root=self._root, private=area.private)
@@ -191,12 +177,14 @@ class Commands:
             "head_bytes": limits.head_bytes,
             "tail_bytes": limits.tail_bytes,
             "kept_bytes": limits.job_bytes,
+            "max_lines": limits.lines,
+            "spill_bytes": limits.spill_bytes,
             "file_bytes": limits.file_bytes,
             "memory_bytes": limits.memory_bytes,
             "processes": limits.processes,
         }
         confinement = Confinement(by=means.by, reason=means.reason, network=area.network or means.by == "none")
-        return _Start(request=request, confinement=confinement, notes=(*caveats(means, area), *notes))
+        return Start(request=request, confinement=confinement, notes=(*caveats(means, area), *notes))
 
     def _area(self, means: Means, *, network: bool) -> tuple[Area, list[str]]:
         private = self._supervisor.private
@@ -231,68 +219,3 @@ def _check_command(command: str) -> None:
 @cache
 def _bash() -> str:
     return shutil.which("bash") or "/bin/sh"
-
-
-async def _run(line: Line, request: Message, on_start: Callable[[int], None] | None) -> Message:
-    await line.send({**request, "announced": on_start is not None})
-    is_over = False
-    try:
-        if on_start is not None:
-            on_start((await _answer(line, request))["started"])
-        async with asyncio.timeout(request["timeout_seconds"] + _LATE_SECONDS):
-            done: Message = (await _answer(line, request))["done"]
-        is_over = True
-        return done
-    except TimeoutError as error:
-        raise SupervisorLostError(
-            "the process that ends commands did not end this one in time: somebody may have stopped it. "
-            "Look at what the command did before you run it again."
-        ) from error
-    finally:
-        if not is_over:
-            await _stopped(line)
-
-
-async def _stopped(line: Line) -> None:
-    """Return when nothing is left of a command whose caller was cancelled."""
-    with suppress(OSError, SupervisorLostError, TimeoutError):
-        async with asyncio.timeout(_CANCEL_PATIENCE_SECONDS):
-            await line.send({"op": "stop", "grace_seconds": 0})
-            while "done" not in await line.receive():
-                pass
-
-
-async def _answer(line: Line, request: Message) -> Message:
-    answer = await line.receive()
-    if "failed" in answer:
-        raise _start_error(request, **answer["failed"])
-    return answer
-
-
-def _start_error(request: Message, *, errno: int, text: str, path: str | None) -> OSError:
-    if text == "outside":
-        return PathTraversalError(
-            f"{path!r} leads out of the workspace, so no command can start there. Use a folder in it.", path=str(path)
-        )
-    if path == request["folder"]:
-        return OSError(errno, f"no command can start in this folder: {text}. Use another cwd", path)
-    return OSError(errno, f"the command could not be started: {text}", path)
-
-
-def _outcome(done: Message, start: _Start) -> CommandOutcome:
-    exit_code, killed_by = ending(done)
-    if done["sandbox_failed"]:
-        said = "".join(str(piece[1]) for piece in done["pieces"]).strip()
-        raise ConfinementUnavailableError(
-            f"the command was not run, because its confinement could not be set up: {said}. "
-            "Run it again; if that does not help, use another confinement."
-        )
-    return CommandOutcome(
-        exit_code=exit_code,
-        pieces=pieces_of(done["pieces"]),
-        seconds=done["seconds"],
-        killed_by=killed_by,
-        left_running=tuple(done["left_running"]),
-        confinement=start.confinement,
-        notes=(*start.notes, *done["notes"]),
-    )

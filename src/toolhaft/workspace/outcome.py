@@ -27,7 +27,8 @@ class Limits:
 
     `processes` ends a command that has more at a time; `file_bytes` is for each file that it writes (`RLIMIT_FSIZE`),
     `memory_bytes` for the address space of each process (`RLIMIT_AS`). Of each stream `head_bytes` and `tail_bytes`
-    are kept; of a background job the last `job_bytes` that were not yet asked for.
+    are kept; where that, or `lines`, is not all of it, the first `spill_bytes` of both go to a file (0 makes none). Of
+    a background job the last `job_bytes` that were not yet asked for are kept.
     """
 
     processes: int = 1_000
@@ -35,6 +36,8 @@ class Limits:
     memory_bytes: int | None = None
     head_bytes: int = 24_000
     tail_bytes: int = 24_000
+    lines: int | None = None
+    spill_bytes: int = 64 << 20
     job_bytes: int = 1 << 20
     jobs: int = 20
 
@@ -72,12 +75,21 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spilled:
+    """The file that holds the whole output: its path from the root, its size, and what was over the quota."""
+
+    path: str
+    size: int
+    dropped_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandOutcome:
     """How a command ended.
 
     `exit_code` is the shell's, None where we ended it; `killed_by` says what did: "timeout", "processes" (there were
     more than allowed), "stop", or the signal that the exit code stands for. `left_running` names what still ran at the
-    end, and was ended; `notes` what else the caller should know.
+    end, and was ended; `spilled` where the whole output is, if it was long; `notes` what else the caller should know.
     """
 
     exit_code: int | None
@@ -87,6 +99,7 @@ class CommandOutcome:
     left_running: tuple[str, ...]
     confinement: Confinement
     notes: tuple[str, ...]
+    spilled: Spilled | None = None
 
     @property
     def timed_out(self) -> bool:
@@ -129,6 +142,15 @@ def pieces_of(sent: Iterable[SentPiece]) -> tuple[Piece, ...]:
         Piece(stream=stream, text=text, dropped_bytes=dropped_bytes, dropped_lines=dropped_lines)
         for stream, text, dropped_bytes, dropped_lines in sent
     )
+
+
+def spilled_of(sent: Message | None) -> tuple[Spilled | None, tuple[str, ...]]:
+    """Return what a session says of the file with the whole output, and what is to be noted of it."""
+    if sent is None:
+        return None, ()
+    if sent["problem"]:
+        return None, (f"the whole output could not be kept: {sent['problem']}",)
+    return Spilled(path=sent["path"], size=sent["size"], dropped_bytes=sent["dropped_bytes"]), ()
 
 
 def _size(limit: int | None) -> str:

@@ -8,6 +8,7 @@ import codecs
 from collections import deque
 
 from .frames import Message
+from .spill import Spill
 
 # Counting lines costs 1 ns a byte, more than reading does: beyond this nobody asks for the exact number.
 _COUNTED_BYTES = 16 << 20
@@ -71,6 +72,14 @@ class _Stream:
         if self.dropped_bytes <= _COUNTED_BYTES:
             self.dropped_lines += bytes(data).count(b"\n")
 
+    def drops(self, size: int) -> bool:
+        """Whether something is dropped when so many bytes more come."""
+        return self._tail_size + max(0, size - self._head_left) > self._tail_bytes
+
+    def runs(self) -> list[_Run]:
+        """Return what is kept."""
+        return [*self._head, *self._tail]
+
     def pieces(self, name: str) -> list[tuple[int, SentPiece]]:
         """Return the stream's pieces, each with the turn in which it was written."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -99,10 +108,11 @@ class _Stream:
 
 
 class HeadAndTail:
-    """The head and tail of stdout and stderr, with what was dropped between them."""
+    """The head and tail of stdout and stderr, with what was dropped between them; all of it goes to `spill`, if any."""
 
-    def __init__(self, *, head_bytes: int, tail_bytes: int) -> None:
+    def __init__(self, *, head_bytes: int, tail_bytes: int, spill: Spill | None = None) -> None:
         self._streams = {name: _Stream(head_bytes=head_bytes, tail_bytes=tail_bytes) for name in ("stdout", "stderr")}
+        self._spill = spill
         self._last = ""
         self._turn = 0
 
@@ -111,12 +121,28 @@ class HeadAndTail:
         if name != self._last:
             self._turn += 1
             self._last = name
-        self._streams[name].feed(self._turn, data)
+        stream = self._streams[name]
+        if self._spill and (self._spill.is_open or stream.drops(len(data))):
+            if not self._spill.is_open:
+                self._spill.write(self._kept())
+            self._spill.write(data)
+        stream.feed(self._turn, data)
 
-    def pieces(self) -> list[SentPiece]:
-        """Return what was kept of both streams, in the order in which it came."""
+    def pieces(self, *, max_lines: int | None = None) -> list[SentPiece]:
+        """Return what was kept of both streams, in the order in which it came.
+
+        Whoever shows no more than `max_lines` of it finds the rest in the spill file.
+        """
+        if self._spill and not self._spill.is_open and max_lines is not None:
+            kept = self._kept()
+            if kept.count(b"\n") + (not kept.endswith(b"\n")) > max_lines:
+                self._spill.write(kept)
         found = [piece for name, stream in self._streams.items() for piece in stream.pieces(name)]
         return [piece for _, piece in sorted(found, key=lambda one: one[0]) if piece[1] or piece[2]]
+
+    def _kept(self) -> bytes:
+        runs = [run for stream in self._streams.values() for run in stream.runs()]
+        return b"".join(run.data for run in sorted(runs, key=lambda run: run.turn))
 
 
 class Ring:

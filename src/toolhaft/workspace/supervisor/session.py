@@ -16,6 +16,7 @@ from .capture import HeadAndTail, Ring
 from .frames import Frames, Message, pack
 from .landlock import Rules, become_subreaper, forbid_new_privileges
 from .spawn import start, start_restricted
+from .spill import Spill
 
 _READ_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 20
@@ -62,6 +63,7 @@ class Session:
         self._left: list[str] = []
         self._notes: list[str] = []
         self._status: int | None = None
+        self._spill: Spill | None = None
         self._dead = False
         self._grace = _TERM_GRACE_SECONDS
         self._seconds: float | None = None
@@ -95,6 +97,8 @@ class Session:
     def __exit__(self, *_: object) -> None:
         """Leave nothing: no process and no descriptor."""
         family.end_all()
+        if self._spill:
+            self._spill.close()
         for fd in self._owned | self._pipes:
             os.close(fd)
 
@@ -117,7 +121,9 @@ class Session:
         asked = self._request
         if asked["background"]:
             return Ring(asked["kept_bytes"])
-        return HeadAndTail(head_bytes=asked["head_bytes"], tail_bytes=asked["tail_bytes"])
+        if asked["spill_bytes"]:
+            self._spill = Spill(asked["root"], limit_bytes=asked["spill_bytes"])
+        return HeadAndTail(head_bytes=asked["head_bytes"], tail_bytes=asked["tail_bytes"], spill=self._spill)
 
     def _start(self) -> None:
         asked = self._request
@@ -329,7 +335,9 @@ class Session:
 
     def _answer(self) -> None:
         if isinstance(self._output, HeadAndTail):
-            self._send({"done": {**self._state(), "pieces": self._output.pieces()}})
+            pieces = self._output.pieces(max_lines=self._request["max_lines"])
+            spill = self._spill.report() if self._spill else None
+            self._send({"done": {**self._state(), "pieces": pieces, "spill": spill}})
             return
         while True:
             self._turn(math.inf)
