@@ -76,7 +76,7 @@ def _calling(handler: Callable[[dict[str, Any]], Any], kind: TypeAdapter[Any]) -
     is_async = inspect.iscoroutinefunction(handler)
 
     async def call(arguments: Any) -> Any:
-        checked = _as_dictionary(kind.validate_python(arguments))
+        checked = as_dictionary(kind.validate_python(arguments))
         answer = handler(checked) if is_async else await asyncio.to_thread(handler, checked)
         if inspect.isawaitable(answer):
             answer = await answer
@@ -85,7 +85,8 @@ def _calling(handler: Callable[[dict[str, Any]], Any], kind: TypeAdapter[Any]) -
     return call
 
 
-def _as_dictionary(arguments: BaseModel | dict[str, Any]) -> dict[str, Any]:
+def as_dictionary(arguments: BaseModel | dict[str, Any]) -> dict[str, Any]:
+    """Checked arguments as the handler gets them."""
     if not isinstance(arguments, BaseModel):
         return arguments
     given = arguments.model_fields_set
