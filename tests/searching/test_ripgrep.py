@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -17,6 +18,7 @@ from toolhaft.searching.results import Found, Reason
 from toolhaft.searching.ripgrep import search
 from toolhaft.searching.ripgrep_output import LineReader
 from toolhaft.searching.scan import scan
+from toolhaft.searching.tree import Tree
 
 
 async def both(root: Path, query: Query) -> Found:
@@ -80,6 +82,32 @@ async def test_more_is_read_where_our_rules_drop_what_ripgrep_found(tmp_path: Pa
     found = await search(Query(pattern="needle", max_results=20, count_limit=50), tree_of(tmp_path), Ripgrep(tmp_path))
 
     assert [file.path for file in found.files] == [f"b{n:03}" for n in range(20)]
+
+
+async def test_more_is_asked_for_where_our_rules_drop_all_of_the_first_piece(tmp_path: Path) -> None:
+    lines = ("needle " + "x" * 100 + "\n") * 10
+    build(
+        tmp_path, {f"{kind}{n:03}": lines for kind in "ab" for n in range(100)} | {".gitignore": "[[:alpha:]]0*\n!b*\n"}
+    )
+    rg = Ripgrep(tmp_path)
+
+    found = await search(Query(pattern="needle", max_results=20, count_limit=50), tree_of(tmp_path), rg)
+
+    assert [(file.path, file.count) for file in found.files] == [("b000", 10), ("b001", 10)]
+    assert len(rg.runs) > 2
+
+
+async def test_a_file_that_is_gone_when_its_context_is_read_is_shown_without(tmp_path: Path) -> None:
+    build(tmp_path, {"a": "before\nneedle\nafter\n"})
+    tree = tree_of(tmp_path)
+
+    def gone(path: str) -> BinaryIO:
+        raise FileNotFoundError(path)
+
+    gone_since = Tree(scan=tree.scan, open=gone, resolve=tree.resolve)
+    found = await search(Query(pattern="needle", context_lines=1), gone_since, Ripgrep(tmp_path))
+
+    assert [line.number for file in found.files for line in file.lines] == [2]
 
 
 @pytest.mark.parametrize("mode", ["files", "count"])

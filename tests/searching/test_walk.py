@@ -312,3 +312,16 @@ def test_two_links_to_one_place_are_followed_once_and_only_where_the_pattern_is_
     build(tmp_path, {**files, "lib/x": "needle", "lib/y.py": "needle"})
 
     assert needle(tmp_path, Scope(path="s", files=compile_glob("*.py"))) == (["s/a.py", "s/d1/y.py"], {})
+
+
+def test_a_listing_that_is_kept_answers_any_number_of_different_searches(tmp_path: Path) -> None:
+    """What it remembers of them is bounded; that it forgets changes no answer."""
+    tree = tree_of(build(tmp_path, {"a.py": "needle", "b.key3": "needle", "d/c.txt": "needle"}))
+    kept = {path: tree.scan(path) for path in (".", "d")}
+    keeping = Tree(scan=kept.__getitem__, open=tree.open, resolve=tree.resolve)
+    scopes = [Scope(sensitive=(f"*.key{number}", "*.py"), include_hidden=number > 4) for number in range(9)]
+
+    for scope in scopes * 2:
+        query = Query(pattern="needle", scope=scope)
+        assert scan(query, keeping) == scan(query, tree)
+    assert len(kept["."].quiet) < len(scopes)

@@ -59,6 +59,13 @@ def test_what_writes_runs_or_is_not_understood_is_dangerous(command: str) -> Non
     assert verdict.level is Level.DANGEROUS, verdict.reason
 
 
+def test_a_case_inside_a_substitution_is_not_read_and_so_dangerous() -> None:
+    verdict = classify("echo $(case a in a) ls;; esac)")
+
+    assert verdict.level is Level.DANGEROUS
+    assert "case inside $(...)" in verdict.reason
+
+
 @pytest.mark.parametrize("command", each(rows.BLOCKED))
 def test_what_destroys_is_blocked_however_it_is_spelled(command: str) -> None:
     verdict = classify(command)

@@ -405,6 +405,31 @@ async def test_a_confinement_that_cannot_be_set_up_runs_nothing(wrapped: Command
     assert not (root / "ran").exists()
 
 
+async def test_a_program_of_a_folder_in_tmp_that_is_on_the_path_is_found(
+    wrapped: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A virtual environment, say: the private folder would cover it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        program = Path(folder, "bin", "greet")
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\necho hello\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+        outcome = await wrapped.run("greet")
+
+    assert outcome.stdout == "hello\n", outcome.output
+
+
+def test_what_is_hidden_in_a_folder_that_cannot_be_listed_needs_no_rule(tmp_path: Path) -> None:
+    area = confine.Area(root=str(tmp_path), private="/var/tmp", hidden=["/no-such-folder/key"], network=True)
+
+    start = confine.confined(confine.Means(by="landlock", reason=""), ["true"], area)
+
+    assert "/usr" in start["landlock"]["readable"]
+    assert not [path for path in start["landlock"]["readable"] if path.startswith("/no-such-folder")]
+
+
 @pytest.mark.parametrize("root", ["/", "/tmp"])
 async def test_a_root_that_holds_the_temporary_folders_works(root: str) -> None:
     skip_without("bubblewrap")

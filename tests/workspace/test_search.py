@@ -3,6 +3,7 @@
 import asyncio
 import os
 import posixpath
+import shutil
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WrapperWorkspace
+from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WorkspaceError, WrapperWorkspace
 
 from tests import BUSY_TIMES
 from toolhaft.searching.errors import SearchError
@@ -21,7 +22,7 @@ from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, use_w
 from toolhaft.workspace import listings as listings_module
 from toolhaft.workspace.listings import Listings
 from toolhaft.workspace.search import search_contents, search_names
-from toolhaft.workspace.search_tree import root_of
+from toolhaft.workspace.search_tree import quick_tree, root_of
 from toolhaft.workspace.temporary import temporary_name
 
 FILES = 100_000 if os.environ.get("TOOLHAFT_STRESS") else 10_000
@@ -276,3 +277,44 @@ def test_a_folder_that_cannot_be_listed_raises_what_the_root_says(tree: Path) ->
     for path, error in {"nowhere": FileNotFoundError, "a.txt": NotADirectoryError, "out": PathTraversalError}.items():
         with pytest.raises(error):
             listings.scan(root, path)
+
+
+def test_a_folder_that_is_gone_is_not_answered_from_what_was_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
+    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings.scan(root, "build")
+    shutil.rmtree(tree / "build")
+
+    with pytest.raises(FileNotFoundError):
+        listings.scan(root, "build")
+
+
+def test_what_has_become_no_file_since_it_was_listed_is_not_waited_for(tree: Path) -> None:
+    os.mkfifo(tree / "pipe")
+
+    with quick_tree(LocalWorkspace(tree)) as quick, pytest.raises(OSError, match="pipe"):
+        quick.open("pipe")
+
+
+class Forgetful(WrapperWorkspace):
+    """A workspace elsewhere that cannot tell the real path of one name, nor anything of another."""
+
+    async def realpath(self, path: str) -> str:
+        if path.endswith("nameless"):
+            raise WorkspaceError(path)
+        return await super().realpath(path)
+
+    async def stat(self, path: str) -> FileEntry:
+        if path.endswith("gone"):
+            raise FileNotFoundError(path)
+        return await super().stat(path)
+
+
+async def test_a_workspace_elsewhere_that_cannot_tell_of_a_link_is_searched_without_it(tree: Path) -> None:
+    (tree / "nameless").symlink_to("lib")
+    (tree / "gone").symlink_to("lib")
+
+    found = await needle(Forgetful(Workspace(LocalWorkspaceBackend(tree))))
+
+    assert [file.path for file in found.files] == ["a.txt", "lib/b.txt"]
+    assert found.is_complete

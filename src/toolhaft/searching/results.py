@@ -171,10 +171,10 @@ class Tally:
         """
         files = [complete(cut) for cut in self._first()]
         is_full = self.is_full or at_least is not None
-        if is_full and self._query.output_mode == "content":  # nobody may have read the last file to its end
-            last = files[-1]
+        last = files[-1] if is_full and files else None
+        if last and self._query.output_mode == "content":  # nobody may have read the last file to its end
             files[-1] = FileMatches(last.path, sum(line.is_match for line in last.lines), last.lines)
-        unsearched = ledger.entries(until=files[-1].path if is_full else None)
+        unsearched = ledger.entries(until=last.path if last else None)
         total, total_files = at_least or self.counted
         return Found(
             files=tuple(files),

@@ -45,9 +45,10 @@ class Supervisor:
 
     def connect(self) -> socket.socket:
         """Return the host's end of the line to a session of its own."""
+        running = self._live()
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._live().control, [b"c"], [theirs.fileno()])
+            socket.send_fds(running.control, [b"c"], [theirs.fileno()])
         ours.setblocking(False)
         return ours
 
@@ -69,11 +70,12 @@ class _Running:
     """A supervisor process, ended when nobody refers to it any more."""
 
     def __init__(self) -> None:
+        interpreter = _interpreter()
         self.private = tempfile.mkdtemp(prefix="toolhaft-")
         self._host = os.getpid()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._pid = _spawn(theirs.fileno(), self.private)
+            self._pid = _spawn(interpreter, theirs.fileno(), self.private)
         self.end = weakref.finalize(self, _end, self.control, self._pid, self.private, self._host)
 
     def is_alive(self) -> bool:
@@ -86,19 +88,23 @@ class _Running:
             return False
 
 
-def _spawn(control: int, private: str) -> int:
+def _interpreter() -> str:
     if not sys.executable or sys.platform != "linux":
         raise NotImplementedError(
             f"commands run on Linux, under the interpreter of this process; here are {sys.platform!r} and "
             f"{sys.executable!r}. Attach a container as the workspace."
         )
+    return sys.executable
+
+
+def _spawn(interpreter: str, control: int, private: str) -> int:
     here = os.path.dirname(os.path.abspath(__file__))
-    argv = [sys.executable, "-I", "-S", "-B", "-c", _START, here, str(_CONTROL), str(os.getpid()), private]
+    argv = [interpreter, "-I", "-S", "-B", "-c", _START, here, str(_CONTROL), str(os.getpid()), private]
     actions = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     # Nothing of our environment: the supervisor's own is readable for what it starts.
     env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return os.posix_spawn(
-        sys.executable,
+        interpreter,
         argv,
         env,
         file_actions=[*actions, (os.POSIX_SPAWN_DUP2, control, _CONTROL)],
