@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import posixpath
 from functools import cache
-from typing import NamedTuple
-
-from tree_sitter import Language, Node, Parser
+from typing import TYPE_CHECKING, NamedTuple
 
 from .expansions import Facts
 from .lexer import Items, Lexer, Run
 from .words import NotBashError, Redirect, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Parser
 
 MAX_CHARACTERS = 100_000
 MAX_COMMANDS = 2_000
@@ -77,10 +78,12 @@ _CLOSERS = frozenset(("}", ")", "fi", "done", "esac"))
 
 
 @cache
-def _grammar() -> Language:
+def _grammar() -> tuple[type[Parser], Language]:
+    """What parses, loaded when the first command is read: whoever only attaches tools does not pay for it."""
+    import tree_sitter
     import tree_sitter_bash
 
-    return Language(tree_sitter_bash.language())
+    return tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language())
 
 
 class _Reader:
@@ -110,7 +113,8 @@ class _Reader:
                 shape = ">w" if trailing else "w"
             skeleton.append(shape)
             offset += len(shape) + 1
-        root = Parser(_grammar()).parse(" ".join(skeleton).encode()).root_node
+        parser, language = _grammar()
+        root = parser(language).parse(" ".join(skeleton).encode()).root_node
         walk = _Walk(self, places, functions, outermost=not self.nested)
         if root.has_error or not walk.covers(root, upstream):
             raise NotBashError("not a command that bash can read")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .beneath import PathTraversalError as PathTraversalError
     from .beneath import validate_path as validate_path
+    from .command_rules import CommandRules as CommandRules
     from .current import use_workspace as use_workspace
     from .current import workspace as workspace
     from .direct import Files as Files
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .sensitive import DEFAULT_SENSITIVE_FILES as DEFAULT_SENSITIVE_FILES
 
 _HOMES = {
+    "CommandRules": "command_rules",
     "DEFAULT_SENSITIVE_FILES": "sensitive",
     "Files": "direct",
     "LocalWorkspace": "local",
@@ -28,6 +30,7 @@ _HOMES = {
 
 __all__ = [
     "DEFAULT_SENSITIVE_FILES",
+    "CommandRules",
     "Files",
     "LocalWorkspace",
     "PathTraversalError",

@@ -154,7 +154,7 @@ class Commands:
     async def _prepare(
         self, command: str, *, cwd: str, timeout_seconds: float | None, env: Mapping[str, str] | None, network: bool
     ) -> Start:
-        _check_command(command)
+        check_command_text(command)
         if self._choice == "none":  # nothing to look for on the disk
             return self._plan(command, cwd, timeout_seconds, env or {}, network)
         return await asyncio.to_thread(self._plan, command, cwd, timeout_seconds, env or {}, network)
@@ -205,7 +205,8 @@ def check_timeout(timeout_seconds: float) -> None:
         )
 
 
-def _check_command(command: str) -> None:
+def check_command_text(command: str) -> None:
+    """Raise `ValueError` for what bash cannot be given."""
     if "\0" in command or not command.strip():
         raise ValueError(f"{command!r} is no command: it is empty or holds a NUL character. Give the text for bash.")
     size = len(command.encode("utf-8", "surrogateescape"))

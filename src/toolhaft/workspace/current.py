@@ -1,13 +1,13 @@
-"""`workspace()` and `use_workspace()`: where a tool acts.
+"""`workspace()` and `use_workspace()`: where a tool acts; `judged()`: whether somebody has judged what it does.
 
-A tool calls `workspace()` and gets a `ToolWorkspace`: pydantic-ai's `Workspace` with pages, whole writes, and
-`in_thread`, in which all of a tool's work on files is one thread hop.
+A tool calls `workspace()` and gets a `ToolWorkspace`: pydantic-ai's `Workspace` with pages, whole writes, `in_thread`,
+in which all of a tool's work on files is one thread hop, and commands that are judged, bounded and confined.
 """
 
 import asyncio
 import os
 import posixpath
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -17,15 +17,24 @@ from anyio import CapacityLimiter, to_thread
 from pydantic_ai.workspaces import Workspace, WorkspaceBackend
 from pydantic_ai.workspaces.workspace import workspace_layers
 
-from .direct import Elsewhere, Files
+from toolhaft.shell import Verdict
+
+from .command_rules import CommandRules, check_verdict
+from .commands import Commands, JobNotFoundError
+from .commands_elsewhere import check_paths_elsewhere, run_elsewhere
+from .direct import DEFAULT_ACCESS, Elsewhere, Files
 from .files import WriteMode, Written
 from .folders import DirEntry
+from .jobs import Job
 from .lines import LineIndex, read_at
 from .local import LocalWorkspace
+from .outcome import CommandOutcome
 from .pages import MAX_LINES, Binary, Page, read_page
 from .text import SAMPLE_BYTES, encode_more
 
 T = TypeVar("T")
+# Classifying more than this takes longer than the event loop may wait for.
+_LONG_COMMAND = 8_000
 
 
 class ToolWorkspace(Workspace):
@@ -42,6 +51,11 @@ class ToolWorkspace(Workspace):
         below = self.backend
         is_direct = len(layers) == 1 and isinstance(below, (LocalWorkspace, Files))
         self._direct: Files | None = cast(Files, below) if is_direct else None
+        self._local = below if len(layers) == 1 and isinstance(below, LocalWorkspace) else None
+        # The rules of a folder also hold behind a wrapper.
+        is_folder = isinstance(below, LocalWorkspace)
+        self._access = below.access if is_folder else DEFAULT_ACCESS
+        self.command_rules = below.commands.rules if is_folder else CommandRules()
         # The backend's own where it keeps one, so that it outlives this view of the backend.
         self._index: LineIndex = getattr(self._direct, "line_index", None) or LineIndex()
 
@@ -90,6 +104,85 @@ class ToolWorkspace(Workspace):
     async def scan_dir(self, path: str) -> list[DirEntry]:
         """Return the entries of a folder by name."""
         return await self.in_thread(lambda files: files.scan_dir(path))
+
+    async def judge_command(self, command: str, *, cwd: str = ".") -> Verdict:
+        """Return the verdict on a command that may run here and now; nothing is run.
+
+        Raises `CommandRefusedError` for one that may not, and the file tools' `PermissionError` for one that names a
+        file that they would not touch.
+        """
+        is_long = len(command) > _LONG_COMMAND
+        classify = self.command_rules.classify
+        verdict = await asyncio.to_thread(classify, command) if is_long else classify(command)
+        check_verdict(verdict, self.command_rules, judged=is_judged(), read_only=self._access.read_only)
+        await self.check_command_paths(verdict, cwd)
+        return verdict
+
+    async def check_command_paths(self, verdict: Verdict, cwd: str = ".") -> None:
+        """Raise the `PermissionError` of the file tools where a command in `cwd` names a file they would not touch."""
+        if verdict.paths and self._local is not None:
+            await asyncio.to_thread(self._local.check_command_paths, verdict.paths, cwd)
+        elif verdict.paths:
+            await check_paths_elsewhere(self, verdict.paths, self._access, cwd=cwd)
+
+    async def run_command(
+        self,
+        command: str,
+        *,
+        cwd: str = ".",
+        timeout_seconds: float,
+        env: Mapping[str, str] | None = None,
+        network: bool = True,
+    ) -> CommandOutcome:
+        """Run a command that was judged, to its end; see `Commands.run` for arguments and errors.
+
+        Bounded, confined and with nothing left over in a `LocalWorkspace`; in any other, and behind a policy wrapper,
+        by the workspace's own `run`, which cannot be told about the network (see `commands_elsewhere`).
+        """
+        if self._local is None:
+            return await run_elsewhere(self, command, cwd=cwd, timeout_seconds=timeout_seconds, env=env)
+        commands = await self._commands(self._local)
+        return await commands.run(command, cwd=cwd, timeout_seconds=timeout_seconds, env=env, network=network)
+
+    async def start_job(
+        self, command: str, *, cwd: str = ".", env: Mapping[str, str] | None = None, network: bool = True
+    ) -> Job:
+        """Start a judged command in the background. Raises `NotImplementedError` where there is no `LocalWorkspace`."""
+        if self._local is None:
+            raise NotImplementedError("this workspace has no background jobs. Run the command in the foreground.")
+        commands = await self._commands(self._local)
+        return await commands.start(command, cwd=cwd, env=env, network=network)
+
+    def job(self, job_id: str) -> Job:
+        """Return a background job. Raises `JobNotFoundError`, naming those there are."""
+        made = None if self._local is None else self._local.commands.made
+        if made is None:
+            raise JobNotFoundError(f"there is no background job {job_id!r}. No job was started in this workspace.")
+        return made.job(job_id)
+
+    async def _commands(self, local: LocalWorkspace) -> Commands:
+        return local.commands.made or await asyncio.to_thread(local.commands.make)
+
+
+_JUDGED: ContextVar[bool] = ContextVar("toolhaft_judged", default=False)
+
+
+@contextmanager
+def judged() -> Generator[None]:
+    """Say that what the tools do in this block was judged by rules or by a person, who let it pass.
+
+    Without it a command that is not known to be safe or a development tool is refused: there is nobody to ask.
+    """
+    token = _JUDGED.set(True)
+    try:
+        yield
+    finally:
+        _JUDGED.reset(token)
+
+
+def is_judged() -> bool:
+    """Whether somebody judged the call that runs now."""
+    return _JUDGED.get()
 
 
 _BOUND: ContextVar[ToolWorkspace | None] = ContextVar("toolhaft_workspace", default=None)

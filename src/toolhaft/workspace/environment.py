@@ -40,8 +40,7 @@ def scrubbed(
     names what else of `host` passes and what `env` may set although it decides what runs.
     Raises `ValueError` for a name in `env` that is none or that is refused.
     """
-    for name, value in env.items():
-        _check(name, value, pass_env)
+    check_env(env, pass_env)
     passed = {name: value for name, value in host.items() if _PASSED.fullmatch(name) or name in pass_env}
     home = host.get("HOME") or os.path.expanduser("~")
     toolchains = {name: os.path.join(home, place) for name, place in _TOOLCHAINS.items()}
@@ -63,6 +62,12 @@ def scrubbed(
         **passed,
         **env,
     }
+
+
+def check_env(env: Mapping[str, str], pass_env: Sequence[str] = ()) -> None:
+    """Raise `ValueError` for a name that is none or that is refused, unless `pass_env` has it."""
+    for name, value in env.items():
+        _check(name, value, pass_env)
 
 
 def _check(name: str, value: str, pass_env: Sequence[str]) -> None:

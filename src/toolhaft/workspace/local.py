@@ -10,9 +10,9 @@ import os
 import posixpath
 import stat
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from pydantic_ai.workspaces import (
     CommandResult,
@@ -26,16 +26,21 @@ from pydantic_ai.workspaces import (
     WorkspaceUnavailableError,
 )
 
+from toolhaft.shell import PathUse
+
 from . import folders
 from .access import Access
 from .beneath import Root
 from .changes import Applied, ChangeSet
+from .command_paths import check_paths
+from .command_rules import CommandRules
 from .files import Version, WriteMode, Written, open_regular
 from .folders import DirEntry
 from .journal import Journal
 from .journal_folder import journal_folder as find_journal_folder
 from .lines import LineIndex
 from .local_changes import Ground, LocalChangeSet
+from .local_commands import LocalCommands
 from .process import run_command
 from .recovery import recover
 from .replace import changed
@@ -75,8 +80,9 @@ class _MadeMeanwhileError(Exception):
 class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, SupportsRealpath):
     """A folder in which tools read, write and run commands.
 
-    Paths are relative to `root` or absolute and inside it; links, races and `..` lead nowhere else. Commands are
-    not confined: they are ordinary processes that start in `root`.
+    Paths are relative to `root` or absolute and inside it; links, races and `..` lead nowhere else. `run` keeps
+    pydantic-ai's contract: ordinary processes that start in `root`, confined by nothing. The commands of tools are
+    bounded, confined and judged by `commands`; `aclose()`, or leaving `async with`, ends what runs of them.
 
     Args:
         root: The folder; it must exist when the workspace is first used, and stays what it was then.
@@ -85,6 +91,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         sensitive_files: Patterns of files that are neither read nor written; see `sensitive.py`.
         protected_files: Patterns of files that are read but not changed.
         env: Environment variables for every command.
+        commands: What tools may run, and how; see `CommandRules`.
         journal_folder: Where the journal of changes lies; by default below the user's state folder.
     """
 
@@ -97,6 +104,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         sensitive_files: Sequence[str] = DEFAULT_SENSITIVE_FILES,
         protected_files: Sequence[str] = DEFAULT_PROTECTED_FILES,
         env: Mapping[str, str] | None = None,
+        commands: CommandRules | None = None,
         journal_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.allow_delete = allow_delete
@@ -106,6 +114,9 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         )
         self._root = _LiveRoot(root, first_use=self._recover)
         self._env = dict(env or {})
+        self.commands = LocalCommands(
+            commands or CommandRules(), access=self.access, env=self._env, live_root=self._live_root
+        )
         self._swept: set[tuple[int, int]] = set()
         inside = None if journal_folder is None else os.path.abspath(journal_folder)
         self._ground = Ground(
@@ -117,6 +128,16 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
             sweep=self._sweep,
             unrepaired=[],
         )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the commands and background jobs of tools; the workspace may be used again after."""
+        await asyncio.to_thread(self.commands.close)
 
     @property
     def ref(self) -> WorkspaceRef:
@@ -194,6 +215,10 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
     def scan_dir(self, path: str) -> list[DirEntry]:
         """List a folder by name, without the temporary files of writers."""
         return folders.scan(self._root, path)
+
+    def check_command_paths(self, paths: Iterable[PathUse], cwd: str) -> None:
+        """Raise the `PermissionError` of `open_file` and its like for a path that a command in `cwd` names."""
+        check_paths(paths, self.access, root=self._root.real, cwd=cwd)
 
     async def working_dir(self) -> str:
         """Return the real path of the root."""

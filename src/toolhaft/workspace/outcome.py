@@ -7,7 +7,8 @@ from typing import Literal
 from .supervisor.capture import SentPiece
 from .supervisor.frames import Message
 
-ConfinedBy = Literal["bubblewrap", "landlock", "none"]
+# "workspace" is one that runs commands in its own way: what that keeps inside, only it knows.
+ConfinedBy = Literal["bubblewrap", "landlock", "none", "workspace"]
 # What people read instead of 128 + N; numbers below 16 are the same on every Linux.
 _SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL"} | {
     7: "SIGBUS",
@@ -88,7 +89,8 @@ class CommandOutcome:
     """How a command ended.
 
     `exit_code` is the shell's, None where we ended it; `killed_by` says what did: "timeout", "processes" (there were
-    more than allowed), "stop", or the signal that the exit code stands for. `left_running` names what still ran at the
+    more than allowed), "stop", "output" (more than another workspace holds), or the signal that the exit code stands
+    for. `left_running` names what still ran at the
     end, and was ended; `spilled` where the whole output is, if it was long; `notes` what else the caller should know.
     """
 
@@ -100,6 +102,11 @@ class CommandOutcome:
     confinement: Confinement
     notes: tuple[str, ...]
     spilled: Spilled | None = None
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether it did not come to its own end, good or bad."""
+        return self.exit_code is None
 
     @property
     def timed_out(self) -> bool:
