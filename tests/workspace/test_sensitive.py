@@ -1,7 +1,10 @@
 """Which names the default lists mean."""
 
+import pickle
+
 import pytest
 
+from toolhaft.workspace.access import Access, FileRuleError
 from toolhaft.workspace.sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES, matches
 
 
@@ -84,3 +87,39 @@ def test_a_folder_pattern_of_several_names_needs_them_in_a_row() -> None:
     assert matches("x/a/b/c", ["a/b/**"]) == "a/b/**"
     assert matches("a/b", ["a/b/**"]) == "a/b/**"
     assert matches("a/x/b/c", ["a/b/**"]) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        (".env", "**/.env"),
+        ("a/b/.env", "**/.env"),
+        ("config/x.yml", "config/**/*.yml"),
+        ("app/config/a/b/x.yml", "config/**/*.yml"),
+        ("secrets/a/b", "secrets/"),
+        ("deep/secrets", "secrets/"),
+        ("a/old/b/c", "a/**/b/**"),
+        ("secrets/x", "/secrets/*"),
+        ("secrets/x", "./secrets/*"),
+    ],
+)
+def test_patterns_as_people_write_them_in_ignore_files_mean_the_same_here(path: str, pattern: str) -> None:
+    assert matches(path, [pattern]) == pattern
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [("deep/secrets/x", "/secrets/*"), ("config/x.yaml", "config/**/*.yml"), ("b/x.yml", "a/**/x.yml")],
+)
+def test_a_pattern_reaches_no_further_than_it_says(path: str, pattern: str) -> None:
+    assert matches(path, [pattern]) is None
+
+
+def test_a_refusal_tells_its_rule_also_out_of_a_pickle() -> None:
+    access = Access(read_only=False, sensitive_files=("*.key",), protected_files=("*.lock",))
+
+    with pytest.raises(FileRuleError, match=r"'a.lock' is protected against changes \(pattern '\*.lock'\)") as raised:
+        access.check_change("a.lock", "a.lock")
+
+    copied = pickle.loads(pickle.dumps(raised.value))
+    assert (copied.rule, copied.pattern, str(copied)) == ("protected_files", "*.lock", str(raised.value))

@@ -1,8 +1,9 @@
 """Which files are sensitive or protected: one list of patterns for files, searches, commands and guardrails.
 
 A pattern names a file by its last name or names, at any depth and in any case: `*.pem`, `.aws/credentials`.
-`folder/**` is the folder itself and everything below it. `!pattern` takes back what patterns before it matched,
-so the last one that applies decides, as in a `.gitignore`. `*`, `?` and `[abc]` never reach across a slash.
+`folder/**` (or `folder/`) is the folder itself and everything below it, and `**` between names is any number of
+folders. A pattern that begins with `/` or `./` begins at the root. `!pattern` takes back what patterns before it
+matched, so the last one that applies decides, as in a `.gitignore`. `*`, `?` and `[abc]` never reach across a slash.
 """
 
 import re
@@ -37,7 +38,7 @@ def matches(relative_path: str, patterns: Sequence[str]) -> str | None:
         return None
     hit: str | None = None
     for pattern in patterns:
-        if _applies(pattern.casefold().removeprefix("!").split("/"), names):
+        if _applies(_parts(pattern), names):
             hit = None if pattern.startswith("!") else pattern
     return hit
 
@@ -48,17 +49,30 @@ def _telling_name(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
     Nearly every path has no such name, and every file that is read or searched is asked about.
     """
-    parts = [pattern.casefold().removeprefix("!").split("/") for pattern in patterns]
-    telling = {names[0] if names[-1] == "**" else names[-1] for names in parts}
+    parts = [[name for name in _parts(pattern) if name] for pattern in patterns]
+    telling = {names[0] if names[-1] == "**" else names[-1] for names in parts if names}
     return re.compile("|".join(map(translate, sorted(telling))) or r"(?!)")
 
 
-def _applies(wanted: list[str], names: list[str]) -> bool:
-    if wanted[-1] != "**":
-        return _equal(names[-len(wanted) :], wanted)
-    folder = wanted[:-1]
-    return any(_equal(names[start : start + len(folder)], folder) for start in range(len(names)))
+@lru_cache(maxsize=1024)
+def _parts(pattern: str) -> tuple[str, ...]:
+    """The names of a pattern; the first is empty where it begins at the root."""
+    text = pattern.casefold().removeprefix("!")
+    text = text[1:] if text.startswith("./") else text
+    return (*text.rstrip("/").split("/"), "**") if text.endswith("/") else tuple(text.split("/"))
 
 
-def _equal(names: list[str], wanted: list[str]) -> bool:
-    return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
+def _applies(wanted: Sequence[str], names: Sequence[str]) -> bool:
+    if not wanted[0]:
+        return _fits(wanted[1:], names)
+    if "**" not in wanted:
+        return _fits(wanted, names[-len(wanted) :])
+    return any(_fits(wanted, names[start:]) for start in range(len(names)))
+
+
+def _fits(wanted: Sequence[str], names: Sequence[str]) -> bool:
+    if not wanted or not names:
+        return not names and all(name == "**" for name in wanted)
+    if wanted[0] == "**":
+        return _fits(wanted[1:], names) or _fits(wanted, names[1:])
+    return fnmatchcase(names[0], wanted[0]) and _fits(wanted[1:], names[1:])
