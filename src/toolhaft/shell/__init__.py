@@ -4,8 +4,24 @@ Pure text work: no process is started, no file is read, and nothing else of tool
 """
 
 from .classify import classify
+from .output import Gap, Shown, fold_progress, shown_output
 from .syntax import Command, Script, parse
 from .verdict import Access, Level, PathUse, Verdict
 from .words import Redirect, Word
 
-__all__ = ["Access", "Command", "Level", "PathUse", "Redirect", "Script", "Verdict", "Word", "classify", "parse"]
+__all__ = [
+    "Access",
+    "Command",
+    "Gap",
+    "Level",
+    "PathUse",
+    "Redirect",
+    "Script",
+    "Shown",
+    "Verdict",
+    "Word",
+    "classify",
+    "fold_progress",
+    "parse",
+    "shown_output",
+]

@@ -9,6 +9,8 @@ from toolhaft.discovery import lazy_tools
 
 if TYPE_CHECKING:
     from toolhaft.tools.apply_patch import apply_patch as apply_patch
+    from toolhaft.tools.bash import bash as bash
+    from toolhaft.tools.bash_output import bash_output as bash_output
     from toolhaft.tools.delete_file import delete_file as delete_file
     from toolhaft.tools.edit_file import edit_file as edit_file
     from toolhaft.tools.find_files import find_files as find_files
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from toolhaft.tools.list_dir import list_dir as list_dir
     from toolhaft.tools.list_files import list_files as list_files
     from toolhaft.tools.read_file import read_file as read_file
+    from toolhaft.tools.run_command import run_command as run_command
     from toolhaft.tools.search_code import search_code as search_code
+    from toolhaft.tools.stop_bash import stop_bash as stop_bash
     from toolhaft.tools.submit import submit as submit
     from toolhaft.tools.undo_change import undo_change as undo_change
     from toolhaft.tools.update_file import update_file as update_file

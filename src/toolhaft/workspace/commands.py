@@ -170,6 +170,7 @@ class Commands:
             **confined(means, [_bash(), "-c", command], area),
             "env": scrubbed(os.environ, private=seen, env={**self._env, **env}, pass_env=self._pass_env),
             "folder": os.path.join(self._root, cwd),
+            "cwd": cwd,
             "root": self._root,
             "home": os.path.join(area.private, "home"),
             "timeout_seconds": timeout_seconds,

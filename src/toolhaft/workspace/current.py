@@ -20,7 +20,7 @@ from pydantic_ai.workspaces.workspace import workspace_layers
 from toolhaft.shell import Verdict
 
 from .command_rules import CommandRules, check_verdict
-from .commands import Commands, JobNotFoundError
+from .commands import Commands, JobNotFoundError, check_command_text
 from .commands_elsewhere import check_paths_elsewhere, run_elsewhere
 from .direct import DEFAULT_ACCESS, Elsewhere, Files
 from .files import WriteMode, Written
@@ -108,9 +108,10 @@ class ToolWorkspace(Workspace):
     async def judge_command(self, command: str, *, cwd: str = ".") -> Verdict:
         """Return the verdict on a command that may run here and now; nothing is run.
 
-        Raises `CommandRefusedError` for one that may not, and the file tools' `PermissionError` for one that names a
-        file that they would not touch.
+        Raises `CommandRefusedError` for one that may not, the file tools' `PermissionError` for one that names a file
+        that they would not touch, and `ValueError` for a text that is no command.
         """
+        check_command_text(command)
         is_long = len(command) > _LONG_COMMAND
         classify = self.command_rules.classify
         verdict = await asyncio.to_thread(classify, command) if is_long else classify(command)

@@ -65,7 +65,8 @@ async def answer(line: Line, request: Message) -> Message:
 def _start_error(request: Message, *, errno: int, text: str, path: str | None) -> OSError:
     if text == "outside":
         return PathTraversalError(
-            f"{path!r} leads out of the workspace, so no command can start there. Use a folder in it.", path=str(path)
+            f"{request['cwd']!r} leads out of the workspace, so no command can start there. Use a folder in it.",
+            path=request["cwd"],
         )
     if path == request["folder"]:
         return OSError(errno, f"no command can start in this folder: {text}. Use another cwd", path)

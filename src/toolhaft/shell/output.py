@@ -1,0 +1,75 @@
+"""Output of a command as a model should read it: progress bars as they end, long text by its head and tail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Gap(NamedTuple):
+    """What was left out at this place; `lines` is None where they were not counted."""
+
+    size: int
+    lines: int | None
+    stream: str = ""
+
+    def __str__(self) -> str:
+        lines = "" if self.lines is None else f"{self.lines:,} lines, "
+        return f"[... {lines}{self.size:,} bytes{f' of {self.stream}' * bool(self.stream)} left out ...]"
+
+
+class Shown(NamedTuple):
+    """The text, and how many bytes of the output are not in it."""
+
+    text: str
+    dropped_bytes: int
+
+
+def shown_output(parts: Iterable[str | Gap], *, max_lines: int | None = None) -> Shown:
+    r"""The parts of an output as one text of at most `max_lines` lines: half from the head, half from the tail.
+
+    >>> shown_output(["10%\r55%\r100%\n"]).text
+    '100%\n'
+    """
+    lines = list(_lines(parts))
+    if max_lines is not None and len(lines) > max_lines:
+        head = max_lines - max_lines // 2
+        middle = lines[head : len(lines) - max_lines // 2]
+        lines[head : head + len(middle)] = [_gap(middle)]
+    text = "".join(f"{line}\n" if isinstance(line, Gap) else line for line in lines)
+    return Shown(text, sum(line.size for line in lines if isinstance(line, Gap)))
+
+
+def fold_progress(line: str) -> str:
+    r"""What is left on a terminal of a line that was written over itself by carriage returns.
+
+    >>> fold_progress("10%\r100%\r\n")
+    '100%\n'
+    """
+    if "\r" not in line:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    layers = [layer for layer in line.removesuffix("\n").split("\r") if layer]
+    return (layers[-1] if layers else "") + end
+
+
+def _lines(parts: Iterable[str | Gap]) -> Iterable[str | Gap]:
+    """The lines with their ends; a gap stands on a line of its own."""
+    waiting = ""
+    for part in parts:
+        if isinstance(part, Gap):
+            if waiting:
+                yield fold_progress(waiting) + "\n"
+            waiting = ""
+            yield part
+            continue
+        *whole, waiting = (waiting + part).split("\n")
+        yield from (fold_progress(line + "\n") for line in whole)
+    if waiting:
+        yield fold_progress(waiting)
+
+
+def _gap(lines: list[str | Gap]) -> Gap:
+    counts = [line.lines if isinstance(line, Gap) else 1 for line in lines]
+    size = sum(line.size if isinstance(line, Gap) else len(line.encode("utf-8", "surrogatepass")) for line in lines)
+    return Gap(size, None if None in counts else sum(count for count in counts if count is not None))
