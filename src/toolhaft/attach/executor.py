@@ -102,7 +102,8 @@ async def _answer(name: str, pending: Awaitable[Any], call_id: str | None = None
     except ModelRetry as error:
         return _failure(name, error.message, retry=True)
     except ToolFailed as error:
-        return _failure(name, error.message)
+        # A failure may have facts as an answer has: what a command had done when its time was over.
+        return _failure(name, error.message, **dict(getattr(error, "facts", {})))
     except (ApprovalRequired, CallDeferred) as pause:
         reason = "needs approval" if isinstance(pause, ApprovalRequired) else "is answered later, outside"
         return _failure(
