@@ -267,3 +267,21 @@ def test_the_light_parts_of_the_package_load_no_third_party_module() -> None:
     code = f"import sys; from toolhaft.workspace import {names}; sys.exit('pydantic' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+async def test_a_restricted_workspace_is_the_same_folder_with_further_patterns(tmp_path: Path) -> None:
+    (tmp_path / "plan.secret").write_text("x")
+    (tmp_path / "uv.lock").write_text("x")
+    whole = LocalWorkspace(tmp_path, allow_delete=True, journal_folder=tmp_path / "journal")
+
+    narrow = whole.restricted(sensitive_files=["*.secret"], protected_files=["*.lock"])
+
+    assert narrow.ref == whole.ref
+    assert narrow.allow_delete
+    assert await whole.read_bytes("plan.secret") == b"x"
+    with pytest.raises(PermissionError, match="sensitive file"):
+        await narrow.read_bytes("plan.secret")
+    with pytest.raises(PermissionError, match="protected"):
+        await narrow.write_bytes("uv.lock", b"y")
+    with pytest.raises(PermissionError, match="sensitive file"):
+        await narrow.read_bytes(".env")

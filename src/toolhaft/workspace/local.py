@@ -118,7 +118,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
             commands or CommandRules(), access=self.access, env=self._env, live_root=self._live_root
         )
         self._swept: set[tuple[int, int]] = set()
-        inside = None if journal_folder is None else os.path.abspath(journal_folder)
+        self._journal_folder = inside = None if journal_folder is None else os.path.abspath(journal_folder)
         self._ground = Ground(
             root=self._root,
             access=self.access,
@@ -143,6 +143,21 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
     def ref(self) -> WorkspaceRef:
         """`WorkspaceRef(provider="local", id=<absolute root>)`, known from the start."""
         return WorkspaceRef(provider="local", id=os.path.normpath(self._root.given))
+
+    def restricted(
+        self, *, sensitive_files: Sequence[str] = (), protected_files: Sequence[str] = ()
+    ) -> "LocalWorkspace":
+        """Return the same folder with the same settings and these patterns besides; its commands are its own."""
+        return LocalWorkspace(
+            self._root.given,
+            read_only=self.access.read_only,
+            allow_delete=self.allow_delete,
+            sensitive_files=(*self.access.sensitive_files, *sensitive_files),
+            protected_files=(*self.access.protected_files, *protected_files),
+            env=self._env,
+            commands=self.commands.rules,
+            journal_folder=self._journal_folder,
+        )
 
     def relative(self, path: str) -> str:
         """Return a path as a model should see it: relative to the root, as text, links not resolved."""
