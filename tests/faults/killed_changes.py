@@ -52,10 +52,10 @@ def change_all(root: Path, files: int, tag: str = "new") -> None:
         for number in range(2, files):
             path = f"{'d/' if number % 2 else ''}{number}.txt"
             change.write(path, change.read(path).replace(b"old", tag.encode()))
-        change.delete("0.txt")
         change.delete("ln")
         change.rename("d/1.txt", "d/renamed.txt")
         change.write("e/f/made.txt", b"made", mode=0o600)
+        change.delete("0.txt")  # last, so that all may be done but for the old file that was set aside
 
 
 def reopened(root: Path) -> Tree:
@@ -123,30 +123,32 @@ def at_every_call(root: Path, files: int, step: int) -> dict[str, int]:
 def killed_again(root: Path, files: int, step: int) -> dict[str, int]:
     """Cut the change off in the middle of its publishing, and then whoever repairs it, again at every call."""
     old, new = both(root, files)
-    middle = _first_torn(root, files, old, new)
     counts = {"old": 0, "new": 0}
     stop = 0
+    middle = _left_torn(root, files, old, new, 0) + 16
+    reopened(root)
     while True:
-        prepare(root, files)
-        assert killed_at(middle, lambda: change_all(root, files))
+        middle = _left_torn(root, files, old, new, middle)
         if not killed_at(stop, lambda: reopened(root)):
             return {"stops": stop // step, **counts}
         counts[one_of(reopened(root), old, new)] += 1
         stop += step
 
 
-def _first_torn(root: Path, files: int, old: Tree, new: Tree) -> int:
-    """Return a boundary at which some files are published and others not."""
-    stop = torn = 0
+def _left_torn(root: Path, files: int, old: Tree, new: Tree, stop: int) -> int:
+    """Leave a tree in which some files are published and others not; return the boundary at which it was cut off.
+
+    `stop` is where it was found last time. Threads wait for each other with more calls or fewer, so it moves.
+    """
     while True:
         prepare(root, files)
-        assert killed_at(stop, lambda: change_all(root, files))
+        if not killed_at(stop, lambda: change_all(root, files)):
+            stop = 0
+            continue
         found = tree(root)
-        reopened(root)
         if all(any(found.get(name) != value for name, value in whole.items()) for whole in (old, new)):
-            torn += 1
-        if torn == 8:
             return stop
+        reopened(root)
         stop += 4
 
 

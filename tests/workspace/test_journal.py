@@ -425,6 +425,47 @@ def test_the_next_opening_takes_back_what_a_dead_writer_began(
     assert os.listdir(journal / "open") == []
 
 
+DIE_AT_UNLINK = """
+import os, sys
+from toolhaft.workspace import LocalWorkspace
+workspace = LocalWorkspace(sys.argv[1], allow_delete=True)
+with workspace.change("patch") as change:
+    change.write("b.txt", b"new b")
+    if sys.argv[2] == "delete":
+        change.delete("a.txt")
+    else:
+        change.write("a.txt", b"new a")
+    unlink, left = os.unlink, [1]
+    def dying(path, **options):
+        if not left[0]:
+            os._exit(9)
+        left[0] -= 1
+        unlink(path, **options)
+    os.unlink = dying
+"""
+
+
+@pytest.mark.parametrize("last", ["delete", "write"])
+def test_the_old_file_that_a_dead_writer_had_set_aside_goes_when_its_change_is_finished(
+    root: Path, journal: Path, last: str
+) -> None:
+    """All files are as they are to be, but the last old one still has a hidden name."""
+    child = subprocess.run([sys.executable, "-c", DIE_AT_UNLINK, str(root), last])
+    hidden = [path.name for path in root.iterdir() if path.name.startswith(".")]
+
+    workspace = LocalWorkspace(root, allow_delete=True)
+    workspace.scan_dir(".")
+
+    new = {"b.txt": "new b"} | ({"a.txt": "new a"} if last == "write" else {})
+    assert child.returncode == 9
+    assert len(hidden) == 1
+    assert contents(root) == new
+    assert all(path.stat().st_nlink == 1 for path in journal.iterdir() if "-" in path.name)
+    (change_id,) = [path.name.split(".")[0] for path in journal.iterdir() if "." in path.name]
+    workspace.undo(change_id)
+    assert contents(root) == {"a.txt": "old a", "b.txt": "old b"}
+
+
 def test_what_somebody_changed_after_the_kill_stays_theirs(dead: Callable[[int], None], root: Path) -> None:
     dead(4)
     (root / "a.txt").write_text("theirs")

@@ -25,14 +25,17 @@ def recover(journal: Journal, root: Root) -> list[str]:
 def _recovered(draft: Draft, journal: Journal, root: Root) -> list[str]:
     try:
         intent, entries = draft.read()
-        if entries and all(_has(entry.after, entry, root) for entry in entries):
-            _finish(draft, entries, journal)
-            return []
-        take_back(entries, root)
+        is_whole = bool(entries) and all(_has(entry.after, entry, root) for entry in entries)
+        if not is_whole:
+            take_back(entries, root)
         if intent is not None:
-            _remove_temporaries(intent, root)
-            remove_new_folders(intent, root)
-        journal.discard(draft)
+            _remove_temporaries(intent, root)  # of a whole change too: one may be the old file, set aside
+        if is_whole:
+            _finish(draft, entries, journal)
+        else:
+            if intent is not None:
+                remove_new_folders(intent, root)
+            journal.discard(draft)
     except OSError as error:
         draft.close()  # it stays open: the next opening tries again
         return [f"The change {draft.id} was cut off and could not be taken back ({error}); that will be tried again."]
