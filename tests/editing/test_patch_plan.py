@@ -111,6 +111,22 @@ def test_a_copy_keeps_its_source():
     assert patched({"f": "a\n"}, patch) == {"f": "a\n", "g": "A\n"}
 
 
+@pytest.mark.parametrize("changed_first", [True, False])
+def test_a_copy_is_made_of_what_the_file_was_before_the_patch(changed_first: bool):
+    """As git has it: the order of the sections says nothing."""
+    change, copy = "diff --git a/f b/f\n" + hunk("-a\n+A\n", name="f"), RENAME.replace("rename", "copy")
+
+    after = patched({"f": "a\n"}, change + copy if changed_first else copy + change)
+
+    assert after == {"f": "A\n", "g": "a\n"}
+
+
+def test_a_copy_of_a_file_that_the_patch_makes_is_refused():
+    patch = hunk("+a\n", "@@ -0,0 +1 @@", name="f").replace("--- a/f", "--- /dev/null")
+
+    assert refusal({}, patch + RENAME.replace("rename", "copy")).reason is Reason.MISSING_FILE
+
+
 def test_a_rename_to_its_own_name_is_a_change():
     patch = RENAME.replace("rename to g", "rename to f") + "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n"
 

@@ -82,6 +82,42 @@ async def test_undo_refuses_what_changed_since_and_what_it_does_not_know(root: P
     assert state(root) == before
 
 
+COPY = """\
+diff --git a/src/add.py b/src/more.py
+copy from src/add.py
+copy to src/more.py
+"""
+IN_COPY = "--- a/src/add.py\n+++ b/src/more.py\n@@ -1 +1 @@\n-def add(a, b):\n+def more(a, b):\n"
+
+
+@pytest.mark.parametrize("hunks", ["", IN_COPY])
+async def test_a_copy_keeps_the_mode_and_is_shown(root: Path, hunks: str) -> None:
+    (root / "src/add.py").chmod(0o750)
+
+    answer = await apply_patch(COPY + hunks)
+
+    assert (root / "src/more.py").stat().st_mode & 0o777 == 0o750
+    assert COPY.strip() in answer
+    assert ("+def more(a, b):" in answer) is bool(hunks)
+    [file] = facts(answer)["files"]
+    assert (file["old_path"], file["hash_before"]) == ("src/add.py", None)
+    assert facts(answer)["diff"][0]["is_new_file"]
+
+
+async def test_a_copy_of_a_file_that_goes_away_or_gets_another_mode(root: Path) -> None:
+    (root / "src/add.py").chmod(0o640)
+    text = (root / "src/add.py").read_text()
+    shown = "".join(f"-{line}\n" for line in text.splitlines())
+    delete = "diff --git a/src/add.py b/src/add.py\n--- a/src/add.py\n+++ /dev/null\n"
+    delete += f"@@ -1,{text.count(chr(10))} +0,0 @@\n{shown}"
+
+    await apply_patch(COPY.replace("copy from", "old mode 100644\nnew mode 100755\ncopy from") + delete)
+
+    assert not (root / "src/add.py").exists()
+    assert (root / "src/more.py").read_text() == text
+    assert (root / "src/more.py").stat().st_mode & 0o777 == 0o751
+
+
 async def test_a_miss_shows_the_nearest_place() -> None:
     with pytest.raises(ModelRetry, match="Nearest is line 2") as caught:
         await edit_file("src/add.py", "    return a +  b", "x")

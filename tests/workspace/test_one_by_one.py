@@ -49,6 +49,15 @@ def contents(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
+async def test_a_copy_is_told_as_one(wrapped: ToolWorkspace, tmp_path: Path) -> None:
+    applied = await change(wrapped, lambda files: files.copy("a.txt", "d/c.txt"))
+
+    assert contents(tmp_path) == {"a.txt": "old a", "b.txt": "old b", "d/c.txt": "old a"}
+    assert [(file.path, file.old_path, file.created) for file in applied.files] == [("d/c.txt", "a.txt", True)]
+    with pytest.raises(FileExistsError):
+        await change(wrapped, lambda files: files.copy("a.txt", "b.txt"))
+
+
 async def test_files_are_written_one_by_one_and_the_result_says_so(wrapped: ToolWorkspace, tmp_path: Path) -> None:
     preview = await change(wrapped, patch, preview=True)
     assert contents(tmp_path) == {"a.txt": "old a", "b.txt": "old b"}

@@ -34,6 +34,7 @@ def unified_diff(
     *,
     path: str,
     old_path: str | None = None,
+    is_copy: bool = False,
     context: int = 3,
     max_lines: int | None = MAX_LINES,
     max_line_chars: int | None = MAX_LINE_CHARS,
@@ -41,9 +42,9 @@ def unified_diff(
 ) -> UnifiedDiff:
     r"""The diff that leads from `old` to `new`; None stands for "no such file". Equal texts give an empty diff.
 
-    `old_path` is given for a file that was renamed. `max_lines` bounds the diff's lines, `max_line_chars` each of them
-    (None: no bound); a diff that was cut says so in its last line and cannot be applied. Bytes are decoded by
-    `encoding`, only where they are shown.
+    `old_path` is given for a file that was renamed, or is a copy (`is_copy`). `max_lines` bounds the diff's lines,
+    `max_line_chars` each of them (None: no bound); a diff that was cut says so in its last line and cannot be applied.
+    Bytes are decoded by `encoding`, only where they are shown.
 
     >>> print(unified_diff("a\nb\n", "a\nB\n", path="f.txt").text, end="")
     --- a/f.txt
@@ -61,7 +62,8 @@ def unified_diff(
     rows = Rows(context=context, encoding=encoding)
     if before is not None:
         rows.add(before, edits)
-    return _bounded(rows, _heading(names, bool(rows.lines)), max_lines, max_line_chars)
+    heading = _heading(names, bool(rows.lines), "copy" if is_copy else "rename")
+    return _bounded(rows, heading, max_lines, max_line_chars)
 
 
 def edits_diff(
@@ -97,12 +99,12 @@ def _shortened(line: str, most: int) -> str:
     return line if len(line) <= most else f"{line[:most]}... ({len(line):,} characters)"
 
 
-def _heading(names: tuple[str | None, str | None], changed: bool) -> list[str]:
+def _heading(names: tuple[str | None, str | None], changed: bool, verb: str = "rename") -> list[str]:
     old, new = names
     heading: list[str] = []
     if old is not None and new is not None and old != new:
         heading += [f"diff --git {header_name('a/', old)} {header_name('b/', new)}"]
-        heading += [f"rename from {header_name('', old)}", f"rename to {header_name('', new)}"]
+        heading += [f"{verb} from {header_name('', old)}", f"{verb} to {header_name('', new)}"]
     elif not changed and (old is None) != (new is None):
         name = old if new is None else new
         heading += [f"diff --git {header_name('a/', name or '')} {header_name('b/', name or '')}"]

@@ -66,18 +66,28 @@ class _Tree:
     def __init__(self, read: Read) -> None:
         self._read = read
         self._texts: dict[str, str | None] = {}
+        self._texts_before: dict[str, str | None] = {}
         self.changes: list[FileChange] = []
 
     def text(self, path: str) -> str | None:
         if path not in self._texts:
-            self._texts[path] = self._read(path)
+            self._texts[path] = self._texts_before[path] = self._read(path)
         return self._texts[path]
 
     def exists(self, path: str) -> bool:
         return self.text(path) is not None
 
+    def text_before(self, path: str) -> str | None:
+        """The text that the file had before the patch: what a copy is made of, as git has it."""
+        self.text(path)
+        return self._texts_before[path]
+
+    def existed(self, path: str) -> bool:
+        return self.text_before(path) is not None
+
     def make(self, change: FileChange) -> None:
-        before = next((made for made in self.changes if made.path == (change.old_path or change.path)), None)
+        about = change.path if change.kind == "copy" else change.old_path or change.path
+        before = next((made for made in self.changes if made.path == about), None)
         if before is not None:
             self.changes.remove(before)
             change = _joined(before, change)
@@ -119,8 +129,9 @@ def _meant(section: FilePatch, filepath: str | None) -> FilePatch:
 def _change(section: FilePatch, tree: _Tree) -> FileChange:
     if section.kind == "add":
         return _added(section, tree)
-    path = existing_path(section, tree.exists)
-    text = None if path is None else tree.text(path)
+    exists, read = (tree.existed, tree.text_before) if section.kind == "copy" else (tree.exists, tree.text)
+    path = existing_path(section, exists)
+    text = None if path is None else read(path)
     if path is None or text is None:
         if section.kind == "change" and _only_adds(section):
             return _added(section, tree)

@@ -75,12 +75,12 @@ async def change_files(
 
 def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText:
     """The answer to a change: what was done, the diff, how to take it back."""
-    diffs = [_file_diff(file, diff) for file, diff in _paired(applied.files, staged.diffs)]
+    paired = [(file, _file_diff(file, diff)) for file, diff in _paired(applied.files, staged.diffs)]
+    diffs = [diff for _, diff in paired]
     added = sum(diff.added for diff in staged.diffs.values())
     removed = sum(diff.removed for diff in staged.diffs.values())
     parts = [f"Preview, nothing has changed yet. {staged.sentence}" if preview else staged.sentence]
-    # Of a new file the model has just sent the whole text.
-    parts += ["\n".join(diff.unified.rstrip("\n") for diff in diffs if not diff.is_new_file)]
+    parts += ["\n".join(diff.unified.rstrip("\n") for file, diff in paired if not _was_sent(file))]
     notes = [note.strip() for note in applied.notes]
     if preview:
         notes.append(f"Plan {applied.plan_id}: give it as expected_hash to make exactly this change.")
@@ -100,6 +100,11 @@ def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText
     )
 
 
+def _was_sent(file: FileChange) -> bool:
+    """Whether the model has just sent the whole text: of a new file, unless it is a copy."""
+    return file.created and file.old_path is None
+
+
 def _paired(files: Sequence[FileChange], diffs: Mapping[str, UnifiedDiff]) -> Iterator[tuple[FileChange, UnifiedDiff]]:
     """Each file with its diff. A tool names a file as it was given, a change set as a model should see it."""
     by_path = {posixpath.normpath(path): diff for path, diff in diffs.items()}
@@ -109,16 +114,18 @@ def _paired(files: Sequence[FileChange], diffs: Mapping[str, UnifiedDiff]) -> It
             yield file, diff
 
 
-def content_diff(path: str, old: bytes | None, new: bytes | None, *, old_path: str | None = None) -> UnifiedDiff:
+def content_diff(
+    path: str, old: bytes | None, new: bytes | None, *, old_path: str | None = None, is_copy: bool = False
+) -> UnifiedDiff:
     """The diff between two contents of a file, None for no file; of what is no text it only says that it differs."""
     encoding = _encoding(next(data for data in (new, old) if data is not None))
     if encoding is None:
         name = path if old_path is None else f"{old_path} -> {path}"
         return UnifiedDiff(text=f"Binary file {name} differs\n", added=0, removed=0, truncated=True)
     if encoding.unit == 1:
-        return unified_diff(old, new, path=path, old_path=old_path, encoding=encoding.codec)
+        return unified_diff(old, new, path=path, old_path=old_path, is_copy=is_copy, encoding=encoding.codec)
     texts = [None if data is None else data.decode(encoding.codec, "replace") for data in (old, new)]
-    return unified_diff(*texts, path=path, old_path=old_path)
+    return unified_diff(*texts, path=path, old_path=old_path, is_copy=is_copy)
 
 
 def byte_codec(data: bytes) -> str | None:

@@ -93,6 +93,8 @@ class _Patch:
         mode = change.mode
         if change.kind == "rename" and change.old_path is not None:
             self._change.rename(change.old_path, change.path)
+        if change.kind == "copy" and change.old_path is not None:
+            self._change.copy(change.old_path, change.path)
         if change.mode is not None and (old := self._change.mode(change.path)) is not None:
             mode = old | _EXECUTABLE if change.mode & _EXECUTABLE else old & ~_EXECUTABLE
         self._change.write(change.path, self._content(change), mode=mode)
@@ -106,7 +108,7 @@ class _Patch:
             return edits_diff(change.old_text, change.edits, path=change.path)
         before = None if change.kind == "add" else self._before.get(change.old_path or change.path)
         after = None if change.text is None else self._content(change)
-        return content_diff(change.path, before, after, old_path=change.old_path)
+        return content_diff(change.path, before, after, old_path=change.old_path, is_copy=change.kind == "copy")
 
 
 def _told(change: FileChange) -> str:

@@ -31,9 +31,10 @@ class UndoRefusedError(Exception):
 class FileChange:
     """What a change set did, or in a preview would do, to one file.
 
-    `path` is relative to the workspace as a model should see it, `old_path` the one before a rename. `size` and
-    `version` are those of the new file; a preview and other workspaces know no version. Modes are permission bits,
-    None where there is no file or the workspace does not tell; `mode_asked` are those the change named.
+    `path` is relative to the workspace as a model should see it, `old_path` the one before a rename, or in a file that
+    was `created` the one it is a copy of. `size` and `version` are those of the new file; a preview and other
+    workspaces know no version. Modes are permission bits, None where there is no file or the workspace does not tell;
+    `mode_asked` are those the change named.
     """
 
     path: str
@@ -96,6 +97,7 @@ class Target(ABC):
     staged = False
     renamed_from: "Target | None" = None
     renamed_to: "Target | None" = None
+    copied_from: "Target | None" = None
 
     @abstractmethod
     def read(self) -> bytes:
@@ -182,9 +184,12 @@ class ChangeSet(ABC):
         return self._target(path)
 
     def mode(self, path: str) -> int | None:
-        """Return the permission bits of a file as it was found; None where there is none, or nobody tells them."""
+        """Return the permission bits of a file as it was found; None where there is none, or nobody tells them.
+
+        For a name that a file is renamed or copied to they are that file's.
+        """
         target = self._target(path)
-        return (target.renamed_from or target).permissions
+        return (target.renamed_from or target.copied_from or target).permissions
 
     def rename(self, old: str, new: str) -> None:
         """Stage that a file's content, mode, owner and attributes go to a name that is free.
@@ -202,6 +207,15 @@ class ChangeSet(ABC):
         target.renamed_from, source.renamed_to = source, target
         target.stage(content, mode=source.mode)
         source.stage(None)
+
+    def copy(self, old: str, new: str) -> None:
+        """Stage that the content a file was found with, and its mode, also go to a name that is free."""
+        source, target = self._target(old), self._target(new)
+        content = self._content(source)
+        if target.will_exist:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
+        target.copied_from = source
+        target.stage(content, mode=source.permissions)
 
     def _content(self, target: Target) -> bytes:
         content = target.read()

@@ -377,8 +377,8 @@ def _shown(targets: list[LocalTarget], relative: Callable[[str], str]) -> tuple[
 
 
 def _file_change(target: LocalTarget, relative: Callable[[str], str]) -> FileChange:
-    source = target.renamed_from
-    origin = source if isinstance(source, LocalTarget) else target
+    origin = target.renamed_from if isinstance(target.renamed_from, LocalTarget) else target
+    source = target.renamed_from or target.copied_from
     before = origin.before()
     after = target.after()
     version = None if after is None or after.seen is None else after.seen.version
@@ -388,7 +388,7 @@ def _file_change(target: LocalTarget, relative: Callable[[str], str]) -> FileCha
         old_path=None if source is None else relative(source.given),
         size=len(target.data or b"") if version is None else version.size,
         version=version,
-        created=not target.exists and source is None,
+        created=not target.exists and origin is target,
         deleted=target.data is None and target.new_link is None,
         mode_before=mode_before,
         mode_asked=target.mode,

@@ -115,14 +115,15 @@ class OneByOne(ChangeSet):
             self._files.remove(path)
 
     def _shown(self, target: FarTarget) -> FileChange:
-        source = target.renamed_from
+        origin = target.renamed_from or target
+        source = target.renamed_from or target.copied_from
         return FileChange(
             path=self._files.relative(target.given),
             old_path=None if source is None else self._files.relative(source.given),
             size=len(target.data or b""),
-            created=not target.exists and source is None,
+            created=not target.exists and origin is target,
             deleted=target.data is None,
             mode_asked=target.mode,
-            before=target.old if source is None else source.old,
+            before=origin.old,
             after=target.new,
         )
