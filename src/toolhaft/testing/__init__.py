@@ -1,4 +1,4 @@
-"""For the authors of tools: the rules that every tool keeps, as function and as pytest class, and stand-ins for tools."""
+"""For the authors of tools: the rules that every tool keeps, as function and as pytest class; stand-ins for tools."""
 
 from toolhaft.testing.conformance import Problem, ToolConformance, package_problems, problems
 from toolhaft.testing.mock import MockTool, mock_tool

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from toolhaft.tools.grep import grep as grep
     from toolhaft.tools.list_dir import list_dir as list_dir
     from toolhaft.tools.list_files import list_files as list_files
+    from toolhaft.tools.memory import memory as memory
     from toolhaft.tools.read_file import read_file as read_file
     from toolhaft.tools.run_command import run_command as run_command
     from toolhaft.tools.search_code import search_code as search_code
     from toolhaft.tools.stop_bash import stop_bash as stop_bash
     from toolhaft.tools.submit import submit as submit
+    from toolhaft.tools.todo import todo as todo
     from toolhaft.tools.undo_change import undo_change as undo_change
     from toolhaft.tools.update_file import update_file as update_file
     from toolhaft.tools.write_file import write_file as write_file
