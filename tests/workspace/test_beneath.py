@@ -221,9 +221,8 @@ def test_a_descriptor_for_metadata_alone_needs_no_permission_and_waits_for_nothi
     os.close(opened.fd)
 
 
-def test_a_kernel_without_the_calls_says_so(root: Root, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(kernel, "_syscall", kernel._missing)
-    monkeypatch.setattr(kernel, "_renameat2", kernel._missing)
+@pytest.mark.usefixtures("no_kernel_calls")
+def test_a_kernel_without_the_calls_says_so(root: Root, tmp_path: Path) -> None:
     fd = os.open(tmp_path, os.O_RDONLY)
 
     calls: list[Callable[[], object]] = [

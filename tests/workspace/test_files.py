@@ -443,10 +443,8 @@ def test_a_change_at_the_last_moment_survives(
     assert change == "removed" or path.read_text().startswith("theirs")
 
 
-def test_without_the_exchange_the_expected_version_is_still_replaced(
-    workspace: LocalWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernel, "_renameat2", kernel._missing)
+@pytest.mark.usefixtures("no_kernel_calls")
+def test_without_the_exchange_the_expected_version_is_still_replaced(workspace: LocalWorkspace, tmp_path: Path) -> None:
     version = workspace.replace_file("a.txt", b"old", mode="create").version
 
     workspace.replace_file("a.txt", b"new", expected=version)

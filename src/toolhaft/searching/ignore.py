@@ -12,31 +12,30 @@ costs 4, for an ignore file of 40 lines.
 import os
 import re
 from collections.abc import Callable, Collection, Container, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import NamedTuple, Self
 
 from .wildmatch import is_literal, translate
 
 _BOM = b"\xef\xbb\xbf"
 _GIT_KINDS = (".gitignore", ".git/info/exclude")
 # Lines that git and ripgrep read alike; they differ in classes, in blanks at an end and in what follows a backslash.
-_PLAIN = re.compile(rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| )*\r?(?:\n|$))*")
-_LONG_STARS = re.compile(rb"[^/!\n]\*\*|\*\*[^/\r\n]")
+# (As text: `re` compiles it when it is first used.)
+_PLAIN = rb"(?:#.*(?:\n|$)|(?:[\w./?!@+,~=$%:;&'()*-]|\[(?:\w-\w|\w)+\]| )*\r?(?:\n|$))*"
+_LONG_STARS = rb"[^/!\n]\*\*|\*\*[^/\r\n]"
 IGNORE_FILES = (".rgignore", ".ignore", *_GIT_KINDS)  # the ones that outrank the others come first
 MARKS = frozenset((".rgignore", ".ignore", ".gitignore", ".git"))  # a folder without any has no rules of its own
 
 Read = Callable[[str], bytes | None]
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(NamedTuple):
     """The ignore rules in force in one folder: `is_ignored` answers for the names in it.
 
     One chain per kind of ignore file, in the order of `IGNORE_FILES`, each chain from the deepest file to the topmost.
     """
 
-    _prefix: str
+    prefix: str
     chains: tuple[tuple["_IgnoreFile", ...], ...]
     is_plain: bool
     """Whether the rules hold only what every reader of ignore files understands alike."""
@@ -44,7 +43,7 @@ class IgnoreRules:
     def inside(self, folder: str) -> "IgnoreRules":
         """Give the same rules for a folder below that has no ignore file of its own."""
         prefix = "" if folder in ("", ".") else _as_bytes(f"{folder}/")
-        return self if prefix == self._prefix else IgnoreRules(prefix, self.chains, self.is_plain)
+        return self if prefix == self.prefix else IgnoreRules(prefix, self.chains, self.is_plain)
 
     @classmethod
     def for_folder(
@@ -88,7 +87,7 @@ class IgnoreRules:
     def is_ignored(self, name: str, *, is_dir: bool) -> bool:
         """Tell whether the entry `name` of this folder is left out. A link is a file, wherever it leads."""
         base = _as_bytes(name)
-        path = f"{self._prefix}{base}"
+        path = f"{self.prefix}{base}"
         for chain in self.chains:
             for file in chain:
                 verdict = file.verdict(base, path[file.depth :], is_dir=is_dir)
@@ -97,34 +96,39 @@ class IgnoreRules:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     pattern: str
     negated: bool
     dir_only: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _IgnoreFile:
     """One ignore file, compiled so that a name costs two look-ups and at most two matches, whatever its length.
 
     A rule without a slash is about a name, one with a slash about a path from the file's own folder. Each table tells,
-    for files and for folders, which rule is the last that matches.
+    for files and for folders, which rule is the last that matches. Two are equal only where they are the same object.
     """
 
-    is_plain: bool
-    suspect_names: frozenset[str]  # what a file's name is, or matches, if any rule is about it
-    suspects: Callable[[str], object] | None
-    depth: int  # how many characters of a path from the root lead to this file's folder
-    files: "_Table"
-    folders: "_Table"
+    __slots__ = ("depth", "files", "folders", "is_plain", "suspect_names", "suspects")
+
+    def __init__(self, prefix: str, content: bytes) -> None:
+        rules = [rule for line in content.removeprefix(_BOM).split(b"\n") if (rule := _parse_line(line))]
+        for_files = [rule for rule in rules if not rule.dir_only]
+        names = {rule.pattern.rpartition("/")[2] for rule in for_files}
+        self.is_plain = _is_plain(content)
+        # what a file's name is, or matches, if any rule is about it
+        self.suspect_names = frozenset(filter(is_literal, names))
+        self.suspects = _any_of([name for name in names if not is_literal(name)])
+        # how many characters of a path from the root lead to this file's folder
+        self.depth = len(_as_bytes(prefix))
+        self.files = _table([None if rule.dir_only else rule for rule in rules])
+        self.folders = _table(rules)
 
     def verdict(self, base: str, path: str, *, is_dir: bool) -> bool | None:
         return (self.folders if is_dir else self.files).verdict(base, path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     negated: tuple[bool, ...]
     literal_names: dict[str, int]
     literal_paths: dict[str, int]
@@ -152,22 +156,17 @@ def _is_repository(prefix: str, read: Read, names: Container[str] | None) -> boo
 
 @lru_cache(maxsize=1_000)  # also so that rules that have not changed are the same object in the next search
 def _parse(prefix: str, content: bytes) -> _IgnoreFile:
-    rules = [rule for line in content.removeprefix(_BOM).split(b"\n") if (rule := _parse_line(line))]
-    for_files = [rule for rule in rules if not rule.dir_only]
-    names = {rule.pattern.rpartition("/")[2] for rule in for_files}
-    wild = [source for name in names if not is_literal(name) and (source := translate(name)) is not None]
-    return _IgnoreFile(
-        is_plain=_is_plain(content),
-        suspect_names=frozenset(filter(is_literal, names)),
-        suspects=re.compile("|".join(f"(?:{source})" for source in wild), re.DOTALL).fullmatch if wild else None,
-        depth=len(_as_bytes(prefix)),
-        files=_table([None if rule.dir_only else rule for rule in rules]),
-        folders=_table(rules),
-    )
+    return _IgnoreFile(prefix, content)
+
+
+def _any_of(patterns: Sequence[str]) -> Callable[[str], object] | None:
+    """Give a function that tells whether any of the patterns matches, None where none could."""
+    sources = [source for pattern in patterns if (source := translate(pattern)) is not None]
+    return re.compile("|".join(f"(?:{source})" for source in sources), re.DOTALL).fullmatch if sources else None
 
 
 def _is_plain(content: bytes) -> bool:
-    return _PLAIN.fullmatch(content) is not None and _LONG_STARS.search(content) is None
+    return re.fullmatch(_PLAIN, content) is not None and re.search(_LONG_STARS, content) is None
 
 
 def _as_bytes(name: str) -> str:

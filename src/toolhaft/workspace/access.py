@@ -1,7 +1,6 @@
 """What may be read and changed in a workspace, judged on the real path, so that a link hides nothing."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic_ai.workspaces import WorkspaceReadOnlyError
 
@@ -19,8 +18,7 @@ class FileRuleError(PermissionError):
         self.pattern = pattern
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(NamedTuple):
     """The limits of one workspace. `real` is a real path relative to its root, `given` what the caller wrote."""
 
     read_only: bool

@@ -12,10 +12,9 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .kernel import open_beneath
 from .walk import PathTraversalError, Place, Walk, names_in
@@ -35,8 +34,7 @@ _MAX_PATH_BYTES = 4095
 _MAX_RACES = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(NamedTuple):
     """An open descriptor and the real path of what it opened, relative to the root."""
 
     fd: int

@@ -11,8 +11,7 @@ import stat
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 from .beneath import Root
 from .replace import FileChangedError, HeldFile, Version
@@ -37,8 +36,7 @@ _LOCK_WAIT_SECONDS = 10.0
 _LOCK_LOOK_SECONDS = 0.001
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(NamedTuple):
     """What a write did: `path` relative to the root, whether it made the file, its size and version now.
 
     `note` says what the caller should know besides (a hard link that keeps the old content), else it is empty.

@@ -6,14 +6,13 @@ import shutil
 import stat
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .beneath import O_PATH, Place, Root, naming
 from .temporary import close_quietly, is_temporary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirEntry:
+class DirEntry(NamedTuple):
     """One name in a folder. A link has the kind and size of what it leads to below the root, else neither."""
 
     name: str

@@ -11,9 +11,8 @@ one that is cut or written to ends where it ends; `Page.changed` tells.
 import codecs
 import os
 import sys
-from dataclasses import dataclass
 from io import BytesIO, UnsupportedOperation
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 from .files import Version
 from .lines import Checkpoints, LineIndex, read_at, seek_line, seek_tail
@@ -35,8 +34,7 @@ class PageError(ValueError):
     """There is no such page; the message says which ones there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(NamedTuple):
     """Lines of a text file, without their line ends.
 
     Lines count from 1; where that number is not known, which is near the end of a large file, `first_line` is
@@ -78,8 +76,7 @@ class Page:
         return "\n".join([f"{str(number).rjust(width)}\t{line}" for number, line in numbered])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binary:
+class Binary(NamedTuple):
     """A file that is not text: its kind in words or as the media type of an image, and the image unless too large."""
 
     kind: str

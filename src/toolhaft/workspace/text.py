@@ -13,8 +13,7 @@ is not text.
 import codecs
 import re
 import unicodedata
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .magic import kind_of
 
@@ -28,8 +27,7 @@ class NotTextError(ValueError):
     """Bytes that are no text, or not exactly the text of any one encoding."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoding:
+class Encoding(NamedTuple):
     """How the bytes of a file are text: Python's codec for what follows the byte order mark, and the mark.
 
     `source` says how it was found; "guessed" may be wrong.
@@ -164,7 +162,7 @@ def encode_more(text: str, *, after: bytes) -> bytes:
         raise NotTextError("the file is not text but binary, so no text can be added to it.")
     if dominant_newline(sample.decode(encoding.codec, "replace")) == "\r\n":
         text = re.sub(_LONE_LF, "\r\n", text)
-    return encode(text, replace(encoding, bom=b""))
+    return encode(text, encoding._replace(bom=b""))
 
 
 def count_lines(text: str) -> int:
