@@ -36,8 +36,7 @@ def shown_output(parts: Iterable[str | Gap], *, max_lines: int | None = None) ->
         head = max_lines - max_lines // 2
         middle = lines[head : len(lines) - max_lines // 2]
         lines[head : head + len(middle)] = [_gap(middle)]
-    text = "".join(f"{line}\n" if isinstance(line, Gap) else line for line in lines)
-    return Shown(text, sum(line.size for line in lines if isinstance(line, Gap)))
+    return Shown("".join(_joined(lines)), sum(line.size for line in lines if isinstance(line, Gap)))
 
 
 def fold_progress(line: str) -> str:
@@ -53,13 +52,26 @@ def fold_progress(line: str) -> str:
     return (layers[-1] if layers else "") + end
 
 
+def _joined(lines: list[str | Gap]) -> Iterable[str]:
+    """The text; a gap stands on a line of its own, also where it begins in the middle of one."""
+    before = "\n"
+    for line in lines:
+        if not isinstance(line, Gap):
+            yield line
+        elif before.endswith("\n"):
+            yield f"{line}\n"
+        else:
+            yield f"\n{line}\n"
+        before = "\n" if isinstance(line, Gap) else line
+
+
 def _lines(parts: Iterable[str | Gap]) -> Iterable[str | Gap]:
-    """The lines with their ends; a gap stands on a line of its own."""
+    """The lines with their ends, and the gaps between."""
     waiting = ""
     for part in parts:
         if isinstance(part, Gap):
             if waiting:
-                yield fold_progress(waiting) + "\n"
+                yield fold_progress(waiting)
             waiting = ""
             yield part
             continue
