@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from toolhaft.workspace import LocalWorkspace, recovery
+from toolhaft.workspace import LocalWorkspace, publication, recovery
 from toolhaft.workspace import journal as journal_module
 from toolhaft.workspace.changes import Applied, UndoRefusedError
 from toolhaft.workspace.files import FileChangedError
 from toolhaft.workspace.journal import Bounds, Journal, UnknownChangeError
 from toolhaft.workspace.journal_folder import journal_folder
+from toolhaft.workspace.local_target import LocalTarget
 
 
 @pytest.fixture
@@ -163,6 +164,50 @@ def test_an_unknown_change_is_a_clear_error(workspace: LocalWorkspace, change_id
 
     with pytest.raises(UnknownChangeError, match=r"no change .* is in the journal.*Commands are not in it"):
         workspace.undo(change_id)
+
+
+def test_a_change_whose_old_content_is_gone_from_the_journal_is_no_longer_known(
+    workspace: LocalWorkspace, root: Path, journal: Path
+) -> None:
+    change_id = str(edit(workspace).change_id)
+    (journal / f"{change_id}-0").unlink()
+
+    with pytest.raises(UnknownChangeError, match="older than the journal keeps"):
+        workspace.undo(change_id)
+
+    assert (root / "a.txt").read_text() == "new"
+
+
+def test_a_record_that_a_power_cut_left_empty_is_no_change(workspace: LocalWorkspace, journal: Path) -> None:
+    change_id = str(edit(workspace).change_id)
+    (record,) = journal.glob(f"{change_id}.*")
+    record.write_bytes(b"")
+
+    with pytest.raises(UnknownChangeError):
+        workspace.undo(change_id)
+
+
+def test_an_undo_that_fails_takes_back_the_link_that_it_made(
+    workspace: LocalWorkspace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "ln").symlink_to("a.txt")
+    with workspace.change("patch") as change:
+        change.delete("ln")
+        change.write("b.txt", b"new b")
+    publish = LocalTarget.publish
+
+    def failing(target: LocalTarget) -> None:
+        if target.given == "b.txt":
+            raise OSError(errno.EIO, "no disk")
+        publish(target)
+
+    monkeypatch.setattr(LocalTarget, "publish", failing)
+
+    with pytest.raises(OSError, match="no disk"):
+        workspace.undo(str(change.applied.change_id))
+
+    assert contents(root) == {"a.txt": "old a", "b.txt": "new b"}
+    assert sorted(os.listdir(root)) == ["a.txt", "b.txt"]
 
 
 def test_a_program_that_still_writes_to_the_old_file_makes_the_undo_refuse(
@@ -378,15 +423,16 @@ def test_what_is_older_than_the_journal_keeps_goes(
 
 DIE = """
 import os, sys
-from toolhaft.workspace import LocalWorkspace, local_changes
+from toolhaft.workspace import LocalWorkspace
+from toolhaft.workspace.local_target import LocalTarget
 workspace = LocalWorkspace(sys.argv[1], allow_delete=True)
-take_place, left = local_changes._take_place, [int(sys.argv[2])]
+publish, left = LocalTarget.publish, [int(sys.argv[2])]
 def dying(target):
     if not left[0]:
         os._exit(9)
     left[0] -= 1
-    take_place(target)
-local_changes._take_place = dying
+    publish(target)
+LocalTarget.publish = dying
 with workspace.change("patch") as change:
     change.write("a.txt", b"new a")
     change.write("d/made.txt", b"made")
@@ -499,6 +545,26 @@ def test_what_cannot_be_repaired_yet_is_said_and_tried_again(
 
     assert "could not be taken back (no disk)" in applied.notes[0]
     assert (root / "a.txt").read_text() == "old a"
+
+
+def test_what_a_failed_change_could_not_take_back_is_noted_and_tried_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_disk(*_arguments: object) -> None:
+        raise OSError("no disk")
+
+    monkeypatch.setattr(publication, "take_back", no_disk)
+    with pytest.raises(FileChangedError) as caught, LocalWorkspace(root).change("patch") as change:
+        change.write("a.txt", b"new a")
+        change.write("b.txt", b"new b")
+        (root / "b.txt").write_text("theirs")
+    left = contents(root)
+
+    LocalWorkspace(root).scan_dir(".")
+
+    assert "could not be taken back (no disk); the next opening will try" in caught.value.__notes__[0]
+    assert left == {"a.txt": "new a", "b.txt": "theirs"}
+    assert contents(root) == {"a.txt": "old a", "b.txt": "theirs"}
 
 
 def test_a_change_that_was_whole_but_for_its_last_step_is_finished(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

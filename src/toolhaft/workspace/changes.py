@@ -8,7 +8,7 @@ print(change.applied.change_id)
 ```
 
 Nothing is changed before the block ends, and nothing at all where it raises. This module says what a change set is to
-its user; how it reaches the disk is in `local_changes.py`, and for other workspaces in `one_by_one.py`.
+its user; how it reaches the disk is in `publication.py`, and for other workspaces in `one_by_one.py`.
 """
 
 import errno

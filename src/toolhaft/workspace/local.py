@@ -39,9 +39,10 @@ from .folders import DirEntry
 from .journal import Journal
 from .journal_folder import journal_folder as find_journal_folder
 from .lines import LineIndex
-from .local_changes import Ground, LocalChangeSet
+from .local_changes import LocalChangeSet
 from .local_commands import LocalCommands
 from .process import run_command
+from .publication import Ground
 from .recovery import recover
 from .replace import changed
 from .sensitive import DEFAULT_PROTECTED_FILES, DEFAULT_SENSITIVE_FILES

@@ -6,7 +6,6 @@ is a compare-and-swap, so a file that somebody changed since keeps what they wro
 killed and begun again.
 """
 
-import errno
 import os
 from contextlib import suppress
 
@@ -97,13 +96,9 @@ def _old_file(entry: Entry, folder: int) -> Temporary:
     """Make a temporary file that is the before-image, or where that cannot be, a synced copy like it."""
     assert entry.image is not None
     assert entry.before is not None
-    image = entry.image
-    try:
-        return link_temporary(folder, source=image)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK):
-            raise
-    with open(image, "rb") as file:
+    with suppress(OSError):  # what is in the way of a copy too is raised there
+        return link_temporary(folder, source=entry.image)
+    with open(entry.image, "rb") as file:
         copy = HeldFile(folder, "", given=entry.path, fd=None).prepare(
             b"", copy_of=file.fileno(), like=file.fileno(), mode=entry.before.mode
         )
@@ -112,11 +107,8 @@ def _old_file(entry: Entry, folder: int) -> Temporary:
 
 
 def _has(state: FileState | None, entry: Entry, root: Root) -> bool:
-    try:
-        with root.locate(entry.path, follow_last=False) as place:
-            return state is None if place.missing else is_in(state, place.name, folder=place.folder)
-    except FileNotFoundError:
-        return state is None
+    with root.locate(entry.path, follow_last=False) as place:
+        return state is None if place.missing else is_in(state, place.name, folder=place.folder)
 
 
 def _remove_temporaries(intent: Intent, root: Root) -> None:

@@ -88,8 +88,7 @@ class HeldFile:
 
     def read(self) -> bytes:
         """Return the whole content."""
-        if self.fd is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.given)
+        assert self.fd is not None
         with open(self.fd, "rb", closefd=False) as file:
             file.seek(0)
             return file.read()

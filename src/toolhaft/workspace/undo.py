@@ -5,7 +5,9 @@ import stat
 
 from .changes import Applied, UndoRefusedError
 from .digest import Digest
-from .local_changes import Ground, LocalChangeSet, LocalTarget
+from .local_changes import LocalChangeSet
+from .local_target import LocalTarget
+from .publication import Ground
 from .records import Entry, FileState, is_in
 from .recovery import remove_new_folders
 from .replace import Version
