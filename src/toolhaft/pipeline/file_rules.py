@@ -1,0 +1,118 @@
+"""Files that may not be read or not be changed, judged where a path leads, in the workspace in which the call acts.
+
+A file tool of ours that only reads is judged here by the text of its path, which takes no thread: where links lead, the
+workspace judges as it opens the file, if it was made with these rules (`over`). Everything else is looked up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from pydantic_ai.workspaces import WorkspaceBackend
+
+from toolhaft.pipeline.refusal import Refusal, Sources
+from toolhaft.shell import PathUse
+from toolhaft.workspace import LocalWorkspace, workspace
+from toolhaft.workspace.access import Access, FileRuleError
+from toolhaft.workspace.command_paths import check_path_texts, check_paths
+from toolhaft.workspace.commands_elsewhere import check_paths_elsewhere
+from toolhaft.workspace.direct import DEFAULT_ACCESS
+
+
+class FileRules:
+    """Patterns of sensitive and of protected files, in the one dialect of `workspace/sensitive.py`."""
+
+    def __init__(self, *, sensitive_files: Sequence[str], protected_files: Sequence[str], sources: Sources) -> None:
+        self._sources = sources
+        for name, patterns in (("sensitive_files", sensitive_files), ("protected_files", protected_files)):
+            if isinstance(patterns, str):
+                raise TypeError(f"{name}={patterns!r} is one text. Give a list of globs: [{patterns!r}].")
+        self._access = Access(
+            read_only=False, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._access.sensitive_files or self._access.protected_files)
+
+    def in_our_name(self, error: BaseException) -> Refusal | None:
+        """The refusal that an error of a tool comes from, where the workspace held one of these rules."""
+        found: BaseException | None = error
+        while found is not None and not isinstance(found, FileRuleError):
+            original = getattr(found, "original_error", None)
+            found = original if isinstance(original, BaseException) else found.__cause__
+        if found is None or found.pattern not in getattr(self._access, found.rule):
+            return None
+        return self._refusal(found)
+
+    def over(self, place: LocalWorkspace) -> LocalWorkspace:
+        """The same folder, with these rules in everything that reads, searches, writes or runs there."""
+        if not self or self._hold_in(place):
+            return place
+        return place.restricted(
+            sensitive_files=self._access.sensitive_files, protected_files=self._access.protected_files
+        )
+
+    async def broken_by(
+        self, paths: Sequence[PathUse], *, cwd: str = ".", and_workspace: bool = False
+    ) -> Refusal | None:
+        """Why these paths may not be read or written; with `and_workspace`, also by the workspace's own rules."""
+        if not paths or not (self or and_workspace):
+            return None
+        place = workspace()
+        backend = place.backend
+        access = self._with_rules_of(backend) if and_workspace else self._access
+        try:
+            if not isinstance(backend, LocalWorkspace):
+                await check_paths_elsewhere(place, paths, access, cwd=cwd)
+            elif not and_workspace and self._hold_in(backend) and all(use.access == "read" for use in paths):
+                check_path_texts(paths, access, cwd=cwd)
+            else:
+                await asyncio.to_thread(_check_local, backend, paths, access, cwd)
+        except FileRuleError as error:
+            return self._refusal(error)
+        return None
+
+    def broken_now(self, paths: Sequence[PathUse]) -> Refusal | None:
+        """The same at once, with the workspace's own rules; where that is no folder of ours, by the text alone."""
+        backend = workspace().backend
+        access = self._with_rules_of(backend)
+        try:
+            if isinstance(backend, LocalWorkspace):
+                _check_local(backend, paths, access, ".")
+            else:
+                check_path_texts(paths, access, cwd=".")
+        except FileRuleError as error:
+            return self._refusal(error)
+        return None
+
+    def _refusal(self, error: FileRuleError) -> Refusal:
+        patterns: tuple[str, ...] = getattr(self._access, error.rule)
+        if error.pattern not in patterns:
+            return Refusal(error.rule, str(error), "the workspace's own list")
+        return self._sources.refusal(error.rule, str(error), patterns.index(error.pattern))
+
+    def _hold_in(self, place: LocalWorkspace) -> bool:
+        return all(
+            not mine or theirs[-len(mine) :] == mine
+            for mine, theirs in (
+                (self._access.sensitive_files, place.access.sensitive_files),
+                (self._access.protected_files, place.access.protected_files),
+            )
+        )
+
+    def _with_rules_of(self, backend: WorkspaceBackend) -> Access:
+        own = backend.access if isinstance(backend, LocalWorkspace) else DEFAULT_ACCESS
+        return Access(
+            read_only=False,
+            sensitive_files=(*own.sensitive_files, *self._access.sensitive_files),
+            protected_files=(*own.protected_files, *self._access.protected_files),
+        )
+
+
+def _check_local(place: LocalWorkspace, paths: Sequence[PathUse], access: Access, cwd: str) -> None:
+    try:
+        check_paths(paths, access, root=os.path.realpath(place.ref.id), cwd=cwd)
+    except ValueError:  # no path at all: a NUL in it, half of a surrogate pair
+        check_path_texts(paths, access, cwd=cwd)

@@ -1,0 +1,113 @@
+"""What a call says that it touches: the files that its arguments name, and the command in them.
+
+Of a tool with a card the names of the arguments are believed. Of anybody else's tool every argument that could be a
+path is one that it writes: what it really does, nobody here knows.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+from urllib.parse import unquote
+
+from toolhaft.pipeline.call import Call
+from toolhaft.shell import PathUse
+from toolhaft.shell.options import names
+from toolhaft.spec import ToolKind
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_PATHS = names(
+    "path paths file files filename filepath filenames filepaths dir dirs directory directories folder folders cwd"
+)
+# Further names under which servers take paths.
+_FOREIGN_PATHS = _PATHS | names(
+    "source src destination dest dst uri uris url target root location document resource input output"
+)
+_NO_PATHS = names("pattern patterns glob globs include exclude ignore")
+_COMMANDS = names("command commands cmd commandline script shell")
+_PATCHES = names("patch diff")
+_MAX_PATH_CHARACTERS = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What the arguments of a call say; nothing is asked of the disk."""
+
+    paths: tuple[PathUse, ...] = ()
+    """The files that arguments name."""
+
+    suspects: tuple[PathUse, ...] = ()
+    """Values of somebody else's tool that look like paths, whatever their arguments are called."""
+
+    commands: tuple[str, ...] = ()
+    cwd: str = "."
+    texts: tuple[str, ...] = ()
+    """What else the arguments hold, and so may be written: of a patch, the lines that it adds."""
+
+
+def touched_by(call: Call) -> Touched:
+    """What a call says that it touches."""
+    is_foreign = call.spec is None
+    access = "read" if call.kind is ToolKind.READ and not is_foreign else "write"
+    paths: list[PathUse] = []
+    suspects: list[PathUse] = []
+    commands: list[str] = []
+    texts: list[str] = []
+    for name, text in _texts(call.args):
+        words = _words(name)
+        if words & _COMMANDS and (is_foreign or call.kind is ToolKind.SHELL):
+            commands.append(text)
+        elif words & _FOREIGN_PATHS if is_foreign else words & _PATHS and not words & _NO_PATHS:
+            paths.append(PathUse(_path_in(text), access))
+        else:
+            if "old" not in words:  # what an edit replaces is not written
+                texts.append(_added(text) if words & _PATCHES else text)
+            if is_foreign and _looks_like_path(text):
+                suspects.append(PathUse(_path_in(text), access))
+    cwd = call.args.get("cwd")
+    return Touched(
+        paths=tuple(paths),
+        suspects=tuple(suspects),
+        commands=tuple(commands),
+        cwd=cwd if isinstance(cwd, str) else ".",
+        texts=tuple(texts),
+    )
+
+
+def _texts(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every text in the arguments, however deep, with the name that it stands under; a list of words is one command."""
+    for name, value in args.items():
+        if isinstance(value, str):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _texts({str(key): item for key, item in cast("Mapping[Any, Any]", value).items()})
+        elif isinstance(value, list | tuple):
+            items = cast("list[Any]", value)
+            if _words(name) & _COMMANDS and all(isinstance(item, str) for item in items):
+                yield name, shlex.join(items)
+            else:
+                for item in items:
+                    yield from _texts({name: item})
+
+
+@lru_cache(maxsize=1024)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORDS.findall(name))
+
+
+def _path_in(text: str) -> str:
+    """The path of a text that may be a URI."""
+    scheme, found, path = text.partition("://")
+    return unquote(path) if found and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) else text
+
+
+def _looks_like_path(text: str) -> bool:
+    return len(text) <= _MAX_PATH_CHARACTERS and re.search(r"[./]", text) is not None and not re.search(r"[\n\0]", text)
+
+
+def _added(patch: str) -> str:
+    return "\n".join(line[1:] for line in patch.split("\n") if line.startswith("+"))
