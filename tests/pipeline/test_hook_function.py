@@ -203,14 +203,21 @@ def _generator(told: Told) -> Generator[None]:
 @pytest.mark.parametrize("make", [_raising, _raising_async])
 @pytest.mark.parametrize(
     "error",
-    [ValueError("wrong"), SystemExit(0), KeyboardInterrupt(), GeneratorExit(), StopIteration(), asyncio.CancelledError()],
+    [
+        ValueError("wrong"),
+        SystemExit(0),
+        KeyboardInterrupt(),
+        GeneratorExit(),
+        StopIteration(),
+        asyncio.CancelledError(),
+    ],
     ids=lambda error: type(error).__name__,
 )
 async def test_whatever_a_function_raises_refuses(
-    make: Callable[[BaseException], Callable[[Told], Any]], error: BaseException
+    make: Callable[[BaseException], Callable[[Told], Any]], error: type[BaseException]
 ) -> None:
     with pytest.raises(Refused, match="Blocked by hook check: the hook itself failed"):
-        await before(make(error)).before_call(call_of())
+        await before(make(error())).before_call(call_of())
 
 
 @pytest.mark.parametrize("function", [_recurse, _generator])

@@ -176,7 +176,6 @@ async def test_the_name_of_a_file_is_never_code(project: Path, place: str, name:
     with use_workspace(project):
         await before(f"printf %s {place} >told").before_call(call_of(path=name))
 
-    # Double quotes end before the placeholder's own begin, so white space in the name may part it, and no more.
     assert (project / "told").read_text() == name
     assert not (project / "broken").exists()
 

@@ -113,9 +113,18 @@ class Hook:
         """Whether what it watches over does not happen when the hook itself fails."""
         return self.can_block and self.on_hook_error != "allow"
 
-    def wants(self, tool_name: str, paths: Sequence[str]) -> bool:
-        """Whether the hook is for a call of this tool that names these paths, relative to the root."""
-        return bool(self._is_wanted(tool_name)) and (not self._globs or bool(self.chosen(paths)))
+    @property
+    def needs_paths(self) -> bool:
+        """Whether the hook has any use for the paths of a call."""
+        return bool(self._globs) or self.command is not None
+
+    def is_for(self, tool_name: str) -> bool:
+        """Whether the hook is for calls of this tool; an event without one has the name ""."""
+        return bool(self._is_wanted(tool_name))
+
+    def wants(self, paths: Sequence[str]) -> bool:
+        """Whether the hook is for a call that names these paths, relative to the root."""
+        return not self._globs or bool(self.chosen(paths))
 
     def chosen(self, paths: Sequence[str]) -> list[str]:
         """Those of the paths that the hook is for."""

@@ -50,7 +50,9 @@ class Occasion:
         }
 
 
-def occasion_of(call: Call, *, succeeded: bool | None = None, output: str | None = None) -> Occasion:
+def occasion_of(
+    call: Call, *, paths: Sequence[str], succeeded: bool | None = None, output: str | None = None
+) -> Occasion:
     """A call: before it runs, or after it with what it answered."""
     facts: dict[str, Any] = {"tool_name": call.name, "tool_input": call.args}
     command = call.args.get("command")
@@ -58,7 +60,7 @@ def occasion_of(call: Call, *, succeeded: bool | None = None, output: str | None
         event=HookEvent.PRE_TOOL_USE if output is None else HookEvent.POST_TOOL_USE,
         facts=facts if output is None else {**facts, "tool_output": output},
         tool_name=call.name,
-        paths=_paths_of(call),
+        paths=paths,
         command=command if isinstance(command, str) else "",
         succeeded=succeeded,
     )
@@ -68,8 +70,3 @@ def host_folder() -> str:
     """The folder of the workspace; the current one where the workspace is not on this machine."""
     ref = workspace().ref
     return ref.id if ref is not None and ref.provider == "local" else os.getcwd()
-
-
-def _paths_of(call: Call) -> list[str]:
-    path = call.args.get("path")
-    return [path] if isinstance(path, str) else []

@@ -25,6 +25,7 @@ from toolhaft.pipeline.hook import hook_from_setting as hook_from_setting
 from toolhaft.pipeline.hook_answer import Answer, HookError
 from toolhaft.pipeline.hook_function import ask_function
 from toolhaft.pipeline.hook_occasion import Occasion, occasion_of
+from toolhaft.pipeline.hook_paths import paths_of
 from toolhaft.pipeline.hook_process import HookCommands
 
 LOGGER = logging.getLogger("toolhaft.hooks")
@@ -66,17 +67,21 @@ class Hooks:
 
         Raises `Refused` where one of them blocks it, or fails.
         """
-        args, context = call.args, list[str]()
-        for hook in self._hooks[HookEvent.PRE_TOOL_USE]:
-            for answer in await self._answers(hook, occasion_of(call.with_args(args))):
+        hooks = self._hooks_for(HookEvent.PRE_TOOL_USE, call.name)
+        args, context, paths = call.args, list[str](), await _paths(call, hooks)
+        for hook in hooks:
+            for answer in await self._answers(hook, occasion_of(call.with_args(args), paths=paths)):
                 context += [answer.context] if answer.context else []
                 if answer.updated is not None and not call.approved:
                     args = {**args, **answer.updated}
+                    paths = await _paths(call.with_args(args), hooks)
         return BeforeCall(args=None if args is call.args else args, context=context)
 
     async def after_call(self, call: Call, *, succeeded: bool, output: str) -> list[str]:
         """What the answer shall say besides, after the tool has answered `output` or failed with it."""
-        return await self._remarks(occasion_of(call, succeeded=succeeded, output=output))
+        hooks = self._hooks_for(HookEvent.POST_TOOL_USE, call.name)
+        paths = await _paths(call, hooks)
+        return await self._remarks(hooks, occasion_of(call, paths=paths, succeeded=succeeded, output=output))
 
     async def notify(self, event: HookEvent | str, data: Mapping[str, Any]) -> list[str]:
         """Tell of an event that is no call of a tool; returns what the hooks have to say.
@@ -84,8 +89,8 @@ class Hooks:
         `data` is what they are told; a `tool_name` in it is what their matchers look at. Raises `Refused` where a hook
         blocks an event that can be blocked.
         """
-        tool_name = str(data.get("tool_name", ""))
-        return await self._remarks(Occasion(event=HookEvent(event), facts=data, tool_name=tool_name))
+        occasion = Occasion(event=HookEvent(event), facts=data, tool_name=str(data.get("tool_name", "")))
+        return await self._remarks(self._hooks_for(occasion.event, occasion.tool_name), occasion)
 
     async def aclose(self) -> None:
         """End what runs in the background; hooks may be used again after."""
@@ -96,13 +101,16 @@ class Hooks:
         await asyncio.gather(*ours, return_exceptions=True)
         await self._commands.aclose()
 
-    async def _remarks(self, occasion: Occasion) -> list[str]:
-        answers = [answer for hook in self._hooks[occasion.event] for answer in await self._answers(hook, occasion)]
+    def _hooks_for(self, event: HookEvent, tool_name: str) -> list[Hook]:
+        return [hook for hook in self._hooks[event] if hook.is_for(tool_name)]
+
+    async def _remarks(self, hooks: Iterable[Hook], occasion: Occasion) -> list[str]:
+        answers = [answer for hook in hooks for answer in await self._answers(hook, occasion)]
         return [answer.context for answer in answers if answer.context]
 
     async def _answers(self, hook: Hook, occasion: Occasion) -> list[Answer]:
         """What the hook says, once for each run. Raises `Refused` where it says no to what can be blocked."""
-        if not hook.wants(occasion.tool_name, occasion.paths):
+        if not hook.wants(occasion.paths):
             return []
         if not hook.background:
             return await self._ask(hook, occasion)
@@ -157,6 +165,11 @@ class Hooks:
         if occasion.event is not HookEvent.ON_ERROR:
             told = {"error": f"hook {hook.name} failed: {error}", "hook": hook.name, "tool_name": occasion.tool_name}
             await self.notify(HookEvent.ON_ERROR, told)
+
+
+async def _paths(call: Call, hooks: Iterable[Hook]) -> tuple[str, ...]:
+    """The paths of the call, found in a thread as commands and patches may be long; none where no hook looks."""
+    return await asyncio.to_thread(paths_of, call) if any(hook.needs_paths for hook in hooks) else ()
 
 
 def _note(error: HookError, hook: Hook) -> list[Answer]:
