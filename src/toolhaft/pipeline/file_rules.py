@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import posixpath
 from collections.abc import Sequence
 
 from pydantic_ai.workspaces import WorkspaceBackend
@@ -54,10 +55,27 @@ class FileRules:
             sensitive_files=self._access.sensitive_files, protected_files=self._access.protected_files
         )
 
+    def hold_here(self) -> bool:
+        """Whether the workspace of the call was made with these rules, so that it judges where links lead."""
+        backend = workspace().backend
+        return isinstance(backend, LocalWorkspace) and self._hold_in(backend)
+
+    def broken_by_text(self, paths: Sequence[str]) -> Refusal | None:
+        """Why these paths may not be read, judged by their text alone."""
+        try:
+            for path in paths:
+                self._access.check_read(posixpath.normpath(path), path)
+        except FileRuleError as error:
+            return self._refusal(error)
+        return None
+
     async def broken_by(
         self, paths: Sequence[PathUse], *, cwd: str = ".", and_workspace: bool = False
     ) -> Refusal | None:
-        """Why these paths may not be read or written; with `and_workspace`, also by the workspace's own rules."""
+        """Why these paths may not be read or written; with `and_workspace`, also by the workspace's own rules.
+
+        `cwd` is for the paths of a command: where it starts.
+        """
         if not paths or not (self or and_workspace):
             return None
         place = workspace()
@@ -66,8 +84,6 @@ class FileRules:
         try:
             if not isinstance(backend, LocalWorkspace):
                 await check_paths_elsewhere(place, paths, access, cwd=cwd)
-            elif not and_workspace and self._hold_in(backend) and all(use.access == "read" for use in paths):
-                check_path_texts(paths, access, cwd=cwd)
             else:
                 await asyncio.to_thread(_check_local, backend, paths, access, cwd)
         except FileRuleError as error:
@@ -94,12 +110,10 @@ class FileRules:
         return self._sources.refusal(error.rule, str(error), patterns.index(error.pattern))
 
     def _hold_in(self, place: LocalWorkspace) -> bool:
-        return all(
-            not mine or theirs[-len(mine) :] == mine
-            for mine, theirs in (
-                (self._access.sensitive_files, place.access.sensitive_files),
-                (self._access.protected_files, place.access.protected_files),
-            )
+        sensitive, protected = self._access.sensitive_files, self._access.protected_files
+        return (
+            place.access.sensitive_files[-len(sensitive) or len(place.access.sensitive_files) :] == sensitive
+            and place.access.protected_files[-len(protected) or len(place.access.protected_files) :] == protected
         )
 
     def _with_rules_of(self, backend: WorkspaceBackend) -> Access:

@@ -25,7 +25,7 @@ from toolhaft.pipeline.intent import Intent, intent_by_arguments, intent_by_fact
 from toolhaft.pipeline.limits import Excess, Limits, Reservation, Use
 from toolhaft.pipeline.refusal import Refusal, Sources
 from toolhaft.pipeline.runs_tests import runs_tests
-from toolhaft.pipeline.touched import Touched, touched_by
+from toolhaft.pipeline.touched import Touched, read_paths, touched_by
 from toolhaft.registry import Registry
 from toolhaft.shell import PathUse, Verdict
 from toolhaft.spec import ToolKind, tool_spec
@@ -148,8 +148,14 @@ class Guardrails:
         is_foreign = call.spec is None
         if self._is_plain and not is_foreign and call.kind is not ToolKind.SHELL:
             return Admission()
+        only_reads = call.kind is ToolKind.READ and not is_foreign
+        if only_reads and self._files.hold_here():
+            _raise(self._files.broken_by_text(read_paths(call)))
+            return Admission()
         touched = touched_by(call)
-        await self._admit_paths((*touched.paths, *touched.suspects), and_workspace=is_foreign)
+        await self._admit_paths(touched.paths + touched.suspects, and_workspace=is_foreign)
+        if only_reads:
+            return Admission()
         written = [use for use in touched.paths if use.access == "write"]
         for command in touched.commands:
             written += await self._admit_command(command, touched.cwd, and_workspace=is_foreign)

@@ -61,7 +61,7 @@ def touched_by(call: Call) -> Touched:
         words = _words(name)
         if words & _COMMANDS and (is_foreign or call.kind is ToolKind.SHELL):
             commands.append(text)
-        elif words & _FOREIGN_PATHS if is_foreign else words & _PATHS and not words & _NO_PATHS:
+        elif words & _FOREIGN_PATHS if is_foreign else _names_path(name):
             paths.append(PathUse(_path_in(text), access))
         else:
             if "old" not in words:  # what an edit replaces is not written
@@ -76,6 +76,22 @@ def touched_by(call: Call) -> Touched:
         cwd=cwd if isinstance(cwd, str) else ".",
         texts=tuple(texts),
     )
+
+
+def read_paths(call: Call) -> list[str]:
+    """The paths that a call of a tool with a card names: the same as `touched_by` finds, sooner."""
+    return [
+        text
+        for name, value in call.args.items()
+        if value is not None and _names_path(name)
+        for text in ([value] if isinstance(value, str) else [text for _, text in _texts({name: value})])
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _names_path(name: str) -> bool:
+    words = _words(name)
+    return bool(words & _PATHS) and not words & _NO_PATHS
 
 
 def _texts(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
