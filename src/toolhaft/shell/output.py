@@ -14,7 +14,7 @@ class Gap(NamedTuple):
     stream: str = ""
 
     def __str__(self) -> str:
-        lines = "" if self.lines is None else f"{self.lines:,} lines, "
+        lines = "" if self.lines is None else f"{self.lines:,} line{'s' * (self.lines != 1)}, "
         return f"[... {lines}{self.size:,} bytes{f' of {self.stream}' * bool(self.stream)} left out ...]"
 
 

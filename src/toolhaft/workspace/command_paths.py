@@ -28,14 +28,14 @@ def check_paths(paths: Iterable[PathUse], access: Access, *, root: str, cwd: str
     """
     for use in paths:
         for name in _names(use, root, cwd):
-            _check(use, name, access)
+            check_path(use, name, access)
 
 
 def check_path_texts(paths: Iterable[PathUse], access: Access, *, cwd: str) -> None:
     """Do the same where no disk can be asked: by the text of the path alone."""
     for use in paths:
         if use.access != "unknown":
-            _check(use, posixpath.normpath(posixpath.join(cwd, use.folder or "", use.path)), access)
+            check_path(use, posixpath.normpath(posixpath.join(cwd, use.folder or "", use.path)), access)
 
 
 def _check(use: PathUse, name: str, access: Access) -> None:

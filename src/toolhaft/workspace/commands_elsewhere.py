@@ -10,7 +10,6 @@ import posixpath
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from pydantic_ai.workspaces import Workspace, WorkspaceOutputLimitError, WorkspaceTimeoutError
 
@@ -18,7 +17,7 @@ from toolhaft.shell import PathUse
 
 from .access import Access
 from .beneath import PathTraversalError
-from .command_paths import check_path_texts
+from .command_paths import check_path, check_path_texts
 from .commands import check_command_text, check_timeout
 from .environment import check_env
 from .hidden import is_below
@@ -62,9 +61,15 @@ async def check_paths_elsewhere(place: Workspace, paths: Iterable[PathUse], acce
     check_path_texts(paths, access, cwd=cwd)
     for use in paths:
         if use.exact and use.access != "unknown" and not use.path.startswith("~"):
-            with suppress(OSError):  # it leads nowhere, or out, where only the workspace can stop it
-                real = await place.realpath(posixpath.join(cwd, use.folder or "", use.path))
-                check_path_texts([use._replace(path=real, folder="")], access, cwd="")
+            real = await _realpath(place, posixpath.join(cwd, use.folder or "", use.path))
+            check_path(use, real.lstrip("/"), access)
+
+
+async def _realpath(place: Workspace, path: str) -> str:
+    try:
+        return await place.realpath(path)
+    except OSError:  # it leads nowhere, or out, where only the workspace can stop it
+        return path
 
 
 async def _in_folder(place: Workspace, command: str, cwd: str) -> str:

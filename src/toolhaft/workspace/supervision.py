@@ -146,6 +146,7 @@ class Line:
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._frames = Frames()
+        self._hang_up = weakref.finalize(self, _close, end)
 
     async def send(self, message: Message) -> None:
         """Send a message whole."""
@@ -170,9 +171,10 @@ class Line:
         return message
 
     def close(self) -> None:
-        """Hang up: what still runs at the other end is killed."""
-        hang_up(self._socket)
-        self._socket.close()
+        """Hang up: what still runs at the other end is killed. A line that is forgotten does it too."""
+        self._hang_up()
 
-    def __del__(self) -> None:
-        self.close()
+
+def _close(end: socket.socket) -> None:
+    hang_up(end)
+    end.close()

@@ -336,7 +336,8 @@ class Session:
     def _answer(self) -> None:
         if isinstance(self._output, HeadAndTail):
             pieces = self._output.pieces(max_lines=self._request["max_lines"])
-            spill = self._spill.report() if self._spill else None
+            # Whoever stops a command waits for its end, but not for what it has to say.
+            spill = self._spill.report() if self._spill and self._killed_by != "stop" else None
             self._send({"done": {**self._state(), "pieces": pieces, "spill": spill}})
             return
         while True:
