@@ -38,7 +38,8 @@ def check_path_texts(paths: Iterable[PathUse], access: Access, *, cwd: str) -> N
             check_path(use, posixpath.normpath(posixpath.join(cwd, use.folder or "", use.path)), access)
 
 
-def _check(use: PathUse, name: str, access: Access) -> None:
+def check_path(use: PathUse, name: str, access: Access) -> None:
+    """Judge one use of a path by a name of what it leads to, relative to the root."""
     if use.access == "read":
         access.check_read(name, use.path)
     else:
