@@ -182,6 +182,29 @@ async def test_it_works_in_any_workspace(root: Path) -> None:
         assert facts(await memory("list"))["total"] == 1
 
 
+class Restless(WrapperWorkspace):
+    """A workspace in which every look at a file finds it changed."""
+
+    looks = 0
+
+    async def read_bytes(self, path: str) -> bytes:
+        self.looks += 1
+        return await super().read_bytes(path) + b" " * self.looks
+
+
+async def test_a_file_that_is_changed_again_and_again_is_left_as_it_is(root: Path) -> None:
+    await memory("save", "old", "text")
+    before = (root / NOTES).read_bytes()
+
+    with (
+        use_workspace(Restless(LocalWorkspace(root))),
+        pytest.raises(ToolExecutionError, match="changed"),
+    ):
+        await memory("save", "new", "text")
+
+    assert (root / NOTES).read_bytes() == before
+
+
 def test_somebody_is_asked_first() -> None:
     spec = tool_spec(memory)
 
