@@ -8,6 +8,7 @@ from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, ModelRetr
 
 from toolhaft import Registry, ToolExecutionError, ToolNotFoundError, ToolText, base_tool
 from toolhaft.attach.executor import Executor
+from toolhaft.pipeline.pipeline import Pipeline
 
 
 @base_tool(kind="read")
@@ -128,7 +129,7 @@ async def test_an_answer_that_is_data_is_json_text(executor: Executor) -> None:
 
 
 async def test_a_call_may_name_its_own_workspace(project: Path, tmp_path: Path) -> None:
-    executor = Executor(Registry().register_all(), workspace=tmp_path)
+    executor = Executor(Registry().register_all(), Pipeline(mode="yolo"), workspace=tmp_path)
 
     elsewhere = await executor.execute("read_file", {"filepath": "README.md"})
     there = await executor.execute("read_file", {"filepath": "README.md"}, workspace=project)
@@ -138,7 +139,7 @@ async def test_a_call_may_name_its_own_workspace(project: Path, tmp_path: Path) 
 
 
 async def test_a_preview_tells_and_does_nothing(project: Path) -> None:
-    executor = Executor(Registry().register_all(), workspace=project)
+    executor = Executor(Registry().register_all(), Pipeline(mode="yolo"), workspace=project)
     args = {"filepath": "README.md", "old_str": "adds", "new_str": "sums"}
 
     preview = await executor.preview("edit_file", args)
@@ -151,7 +152,7 @@ async def test_a_preview_tells_and_does_nothing(project: Path) -> None:
 
 
 async def test_a_preview_of_what_cannot_be_says_why(project: Path) -> None:
-    executor = Executor(Registry().register_all(), workspace=project)
+    executor = Executor(Registry().register_all(), Pipeline(mode="yolo"), workspace=project)
 
     wrong = await executor.preview("edit_file", {"filepath": "README.md"})
     missing = await executor.preview("delete_file", {"filepath": "README.md"})

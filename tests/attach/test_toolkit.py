@@ -50,7 +50,7 @@ async def test_an_unknown_name_is_an_error_that_lists_the_near_ones(project: Pat
 
 
 async def test_the_tools_act_in_the_workspace_and_see_it_as_the_runs(project: Path) -> None:
-    kit = Toolkit(project, tools=["read_file", "write_file"])
+    kit = Toolkit(project, tools=["read_file", "write_file"], mode="yolo")
     agent = Agent(
         calling(
             [("write_file", {"filepath": "notes/a.txt", "content": "one\n"})],
@@ -94,7 +94,7 @@ async def test_a_failing_tool_does_not_end_the_run(project: Path) -> None:
 
 
 async def test_a_read_only_toolkit_changes_nothing(project: Path) -> None:
-    kit = Toolkit(project, tools="files", read_only=True)
+    kit = Toolkit(project, tools="files", read_only=True, mode="yolo")
     model = calling([("write_file", {"filepath": "new.txt", "content": "x"})])
 
     result = await Agent(model, capabilities=[kit]).run("write")
@@ -104,7 +104,7 @@ async def test_a_read_only_toolkit_changes_nothing(project: Path) -> None:
 
 
 def test_settings_of_a_folder_are_refused_for_a_workspace_that_was_given(project: Path) -> None:
-    with pytest.raises(ValueError, match="read_only and allow_delete"):
+    with pytest.raises(ValueError, match="read_only, allow_delete and commands"):
         Toolkit(LocalWorkspace(project), read_only=True)
 
 

@@ -6,10 +6,14 @@ or another protocol meets exactly what a call from an agent meets.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 from pydantic import ValidationError
 from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, ModelRetry, RunContext, ToolReturn
@@ -21,24 +25,39 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 from pydantic_core import to_json
 
-from toolhaft.attach.toolset import GovernedToolset, parted
+from toolhaft.attach.toolset import GovernedToolset, governed_place
+from toolhaft.pipeline.answer import parted
+from toolhaft.pipeline.call import Refused
+from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.registry import Registry
-from toolhaft.spec import FileDiff, ToolResult, ToolSpec, tool_spec
+from toolhaft.spec import FileDiff, ToolKind, ToolResult, ToolSpec, tool_spec
 from toolhaft.workspace import use_workspace
-from toolhaft.workspace.current import tool_workspace
 
 
 class Executor:
-    """Runs the tools of a registry by name. One executor may serve many calls at once.
+    """Runs the tools of a registry by name, through a pipeline. One executor may serve many calls at once.
+
+    Without a pipeline, sensitive calls are refused: there is nobody to ask. `Pipeline(mode="yolo")` asks nobody.
 
     ```python
-    result = await Executor(Registry().register_all(), workspace="./repo").execute("read_file", {"filepath": "a.py"})
+    executor = Executor(Registry().register_all(), workspace="./repo")
+    result = await executor.execute("read_file", {"filepath": "a.py"})
     ```
     """
 
-    def __init__(self, registry: Registry, *, workspace: str | Path | WorkspaceBackend | None = None) -> None:
-        self._registry = registry
-        self._place = None if workspace is None else tool_workspace(workspace)
+    def __init__(
+        self,
+        registry: Registry,
+        pipeline: Pipeline | None = None,
+        *,
+        workspace: str | Path | WorkspaceBackend | None = None,
+    ) -> None:
+        self.registry = registry
+        self.pipeline = pipeline or Pipeline()
+        self._place = None if workspace is None else governed_place(self.pipeline, workspace)
+        # To the limits, and to what somebody has allowed, all calls of an executor are one conversation.
+        self._conversation_id = str(uuid4())
+        self._toolsets: dict[Callable[..., Any], GovernedToolset] = {}
 
     async def execute(
         self,
@@ -46,16 +65,41 @@ class Executor:
         args: Mapping[str, Any] | str,
         *,
         workspace: str | Path | WorkspaceBackend | None = None,
+        cwd: str | None = None,
         call_id: str | None = None,
+        timeout_seconds: float | None = None,
     ) -> ToolResult:
         """What the tool `name` answers to `args` (a mapping, or JSON text), also when it fails.
 
-        `workspace` is where this call acts; the executor's own if left out. Raises `ToolNotFoundError` for an
-        unknown name; never raises for what a tool does.
+        `workspace` is where this call acts; the executor's own if left out. `cwd` is the folder in it where a command
+        starts that names none. Raises `ToolNotFoundError` for an unknown name, and `AbortedError` where whoever was
+        asked ended everything; never raises for what a tool does.
         """
-        tool = self._registry.get(name)
-        with self._bound(workspace):
-            return await _result(tool, name, args, call_id)
+        tool = self.registry.get(name)
+        if cwd is not None and "cwd" in tool_spec(tool).schema.get("properties", {}):
+            args = _with_default(args, "cwd", cwd)
+        limit = asyncio.timeout(timeout_seconds)
+        try:
+            async with limit:
+                with self._bound(workspace):
+                    return await self._result(tool, name, args, call_id)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return _failure(
+                name, f"It took longer than the {timeout_seconds:g} seconds it may take, and was stopped.", timeout=True
+            )
+
+    async def execute_many(self, calls: Iterable[ToolCallPart]) -> list[ToolResult]:
+        """The results of many calls, in their order: what only reads runs side by side, everything else alone."""
+        results: list[ToolResult] = []
+        for reads, group in groupby(calls, key=self._only_reads):
+            pending = [self.execute(call.tool_name, call.args or {}, call_id=call.tool_call_id) for call in group]
+            if reads:
+                results += await asyncio.gather(*pending)
+            else:
+                results += [await one for one in pending]
+        return results
 
     async def preview(
         self,
@@ -65,32 +109,45 @@ class Executor:
         workspace: str | Path | WorkspaceBackend | None = None,
     ) -> ToolResult:
         """What the tool `name` would do with `args`, with nothing done; a failed result where it cannot tell."""
-        spec = tool_spec(self._registry.get(name))
+        spec = tool_spec(self.registry.get(name))
         if spec.preview is None:
             return _failure(name, f"{name!r} has no preview: what it would do is known only once it is done.")
         with self._bound(workspace):
             return await _answer(name, _previewed(spec, spec.preview, args))
 
+    def _only_reads(self, call: ToolCallPart) -> bool:
+        return tool_spec(self.registry.get(call.tool_name)).kind is ToolKind.READ
+
     def _bound(self, workspace: str | Path | WorkspaceBackend | None) -> AbstractContextManager[object]:
-        place = workspace if workspace is not None else self._place
+        place = self._place if workspace is None else governed_place(self.pipeline, workspace)
         return use_workspace(place) if place is not None else nullcontext()
+
+    async def _result(
+        self, tool: Callable[..., Any], name: str, args: Mapping[str, Any] | str, call_id: str | None
+    ) -> ToolResult:
+        if tool not in self._toolsets:
+            self._toolsets[tool] = GovernedToolset([tool], pipeline=self.pipeline)
+        context = RunContext[Any](deps=None, model=TestModel(), usage=RunUsage(), conversation_id=self._conversation_id)
+        call = ToolCallPart(name, args if isinstance(args, str) else dict(args))
+        if call_id is not None:
+            call.tool_call_id = call_id
+        manager = await ToolManager[Any](self._toolsets[tool]).for_run_step(context)
+        return await _answer(name, manager.handle_call(call, wrap_validation_errors=False), call.tool_call_id)
+
+
+def _with_default(args: Mapping[str, Any] | str, name: str, value: Any) -> Mapping[str, Any] | str:
+    """The arguments, with one more where it is not among them; text that is no JSON object stays as it is."""
+    try:
+        given: object = json.loads(args or "{}") if isinstance(args, str) else args
+    except ValueError:
+        return args
+    return {name: value, **cast("Mapping[str, Any]", given)} if isinstance(given, Mapping) else args
 
 
 async def _previewed(
     spec: ToolSpec, preview: Callable[..., Awaitable[Any]], args: Mapping[str, Any] | str
 ) -> ToolReturn[Any]:
     return parted(spec.name, await preview(**spec.validate(args)))
-
-
-async def _result(
-    tool: Callable[..., Any], name: str, args: Mapping[str, Any] | str, call_id: str | None
-) -> ToolResult:
-    context = RunContext[Any](deps=None, model=TestModel(), usage=RunUsage())
-    call = ToolCallPart(name, args if isinstance(args, str) else dict(args))
-    if call_id is not None:
-        call.tool_call_id = call_id
-    manager = await ToolManager[Any](GovernedToolset([tool])).for_run_step(context)
-    return await _answer(name, manager.handle_call(call, wrap_validation_errors=False), call.tool_call_id)
 
 
 async def _answer(name: str, pending: Awaitable[Any], call_id: str | None = None) -> ToolResult:
@@ -101,6 +158,9 @@ async def _answer(name: str, pending: Awaitable[Any], call_id: str | None = None
         return _failure(name, f"Invalid arguments: {_mistakes(error)}", retry=True)
     except ModelRetry as error:
         return _failure(name, error.message, retry=True)
+    except Refused as refusal:
+        facts = {"stage": refusal.stage, "rule": refusal.rule, "source": refusal.source}
+        return _failure(name, refusal.message, **{key: fact for key, fact in facts.items() if fact is not None})
     except ToolFailed as error:
         # A failure may have facts as an answer has: what a command had done when its time was over.
         return _failure(name, error.message, **dict(getattr(error, "facts", {})))

@@ -2,7 +2,7 @@
 
 It stands in `call_tool`, not in capability hooks: another capability may change the arguments after any hook of
 ours, nothing can after the leaf; and the leaf runs inside a durable engine's activity, where hooks do not. Here the
-call is bound to its workspace, and the answer is parted into text for the model and facts for the program.
+call is bound to its workspace and goes through the pipeline.
 """
 
 from __future__ import annotations
@@ -10,29 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from secrets import token_hex
+from typing import Any
 
-from pydantic_ai import FunctionToolset, RunContext, ToolReturn
-from pydantic_ai.messages import is_multi_modal_content
+from pydantic_ai import FunctionToolset, RunContext, Tool, ToolReturn
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.workspaces import WorkspaceBackend
-from pydantic_core import to_json
 
-from toolhaft.exceptions import ToolExecutionError
-from toolhaft.spec import ToolText, tool_spec
-from toolhaft.workspace import use_workspace
-from toolhaft.workspace.current import is_bound, tool_workspace
+from toolhaft.attach.run import call_of, tracer_of
+from toolhaft.pipeline.answer import parted
+from toolhaft.pipeline.confirmation import AbortedError
+from toolhaft.pipeline.pipeline import Pipeline
+from toolhaft.spec import tool_spec
+from toolhaft.workspace import LocalWorkspace, use_workspace
+from toolhaft.workspace.conversation import use_conversation
+from toolhaft.workspace.current import ToolWorkspace, is_bound, tool_workspace
+
+# On each tool of a leaf, so that the toolkit knows which calls come through one. A tool of another program can claim
+# our card in its metadata; it cannot know this.
+_SEAL = token_hex(16)
 
 # A model that looks for a file by guessing its name is wrong a few times. What never ends is for `UsageLimits` to end.
 MAX_RETRIES = 10
 
 
 class GovernedToolset(FunctionToolset[Any]):
-    """Decorated tools as a pydantic-ai toolset, each call bound to a workspace.
+    """Decorated tools as a pydantic-ai toolset, each call bound to a workspace and governed by a pipeline.
 
     `workspace` is a path or any pydantic-ai workspace; without one the tools act in the one of `use_workspace`, else in
-    the one that is attached to the agent run, else in the current directory. `max_retries` is how often in a row a
-    model may call a tool with arguments that it is asked to mend before the run ends; pydantic-ai's own default is 1.
+    the one that is attached to the agent run, else in the current directory. `pipeline` is `Pipeline()` if left out:
+    sensitive calls pause the run where it can be paused, and are refused where it cannot. `max_retries` is how often in
+    a row a model may call a tool with arguments that it is asked to mend before the run ends; pydantic-ai's is 1.
 
     ```python
     agent = Agent(model, toolsets=[GovernedToolset([read_file, list_dir], workspace="./repo")])
@@ -44,50 +54,60 @@ class GovernedToolset(FunctionToolset[Any]):
         tools: Iterable[Callable[..., Any]],
         *,
         workspace: str | Path | WorkspaceBackend | None = None,
+        pipeline: Pipeline | None = None,
         id: str | None = "toolhaft",
         max_retries: int = MAX_RETRIES,
     ) -> None:
-        super().__init__([tool_spec(tool).pydantic_tool() for tool in tools], id=id, max_retries=max_retries)
-        self._place = None if workspace is None else tool_workspace(workspace)
+        self.specs = {spec.name: spec for spec in map(tool_spec, tools)}
+        super().__init__(id=id, max_retries=max_retries)
+        for spec in self.specs.values():
+            self.add_tool(spec.pydantic_tool())
+        self.pipeline = pipeline or Pipeline()
+        self._place = None if workspace is None else governed_place(self.pipeline, workspace)
+
+    def add_tool(self, tool: Tool[Any]) -> None:
+        """Add a tool. One that is no decorated function has no card: it counts as one that may do anything."""
+        tool.metadata = {**(tool.metadata or {}), "toolhaft_leaf": _SEAL}
+        super().add_tool(tool)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> ToolReturn[Any]:
-        with self._bound(ctx):
-            return parted(name, await super().call_tool(name, tool_args, ctx, tool))
+        async def run(args: dict[str, Any]) -> ToolReturn[Any]:
+            return parted(name, await super(GovernedToolset, self).call_tool(name, args, ctx, tool))
+
+        call = call_of(ctx, name, tool_args, spec=self.specs.get(name))
+        try:
+            with self._bound(ctx), use_conversation(call.conversation_id):
+                return await self.pipeline.run(
+                    call, validate=tool.args_validator.validate_python, tool=run, tracer=tracer_of(ctx)
+                )
+        except AbortedError:
+            _cancel(ctx)
+            raise
 
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
         if self._place is not None:
             return use_workspace(self._place)
-        return use_workspace(ctx.workspace) if ctx.workspace.attached and not is_bound() else nullcontext()
+        if ctx.workspace.attached and not is_bound():
+            return use_workspace(governed_place(self.pipeline, ctx.workspace))
+        return nullcontext()
 
 
-def parted(name: str, answer: object) -> ToolReturn[Any]:
-    """What the tool `name` answered, as text for the model and facts as metadata.
-
-    Raises `ToolExecutionError` for an answer that nobody could write down: the run would end over it later.
-    """
-    if isinstance(answer, ToolReturn):
-        return cast("ToolReturn[Any]", answer)
-    if isinstance(answer, list):
-        items = cast("list[object]", answer)
-        facts = next((item.facts for item in items if isinstance(item, ToolText)), None)
-        return ToolReturn(return_value=[_exact(name, item) for item in items], metadata=facts)
-    return ToolReturn(
-        return_value=_exact(name, answer), metadata=answer.facts if isinstance(answer, ToolText) else None
-    )
-
-
-def _exact(name: str, value: object) -> object:
-    """Text as an exact `str` that is valid Unicode; other values as they are, if they can be written as JSON."""
-    if isinstance(value, str):
-        return str.__str__(value).encode(errors="backslashreplace").decode()
-    if is_multi_modal_content(value):
-        return value
+def _cancel(ctx: RunContext[Any]) -> None:
+    """End the agent run, if there is one; without one the caller gets the exception."""
     try:
-        to_json(value)
-    except ValueError as error:
-        raise ToolExecutionError(
-            name, f"it answered a {type(value).__name__} that cannot be written as JSON ({error})", error
-        ) from error
-    return value
+        ctx.cancel()
+    except UserError:
+        return
+
+
+def governed_place(pipeline: Pipeline, workspace: str | Path | WorkspaceBackend) -> ToolWorkspace:
+    """A folder or workspace as tools see it, with the pipeline's rules on files in all that is done there."""
+    place = LocalWorkspace(workspace) if isinstance(workspace, str | Path) else workspace
+    return tool_workspace(pipeline.guardrails.over(place))
+
+
+def is_governed(tool: ToolDefinition) -> bool:
+    """Whether calls of this tool come through a leaf, and so through its pipeline."""
+    return (tool.metadata or {}).get("toolhaft_leaf") == _SEAL

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+class Mode(StrEnum):
+    """Whom it asks: nobody, somebody about what may change things, somebody about every call."""
+
+    YOLO = "yolo"
+    CONFIRM_SENSITIVE = "confirm-sensitive"
+    CONFIRM_ALL = "confirm-all"
+
+
+Asks = Annotated[Mode, typer.Option("--mode", help="Who is asked before a call: nobody, or you, on the terminal.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what every call would do, and do nothing.")]
+Commands = Annotated[bool, typer.Option("--allow-commands/--no-commands", help="Whether there are tools for commands.")]
+Delete = Annotated[bool, typer.Option("--allow-delete", help="Let tools delete files.")]
 Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The folder that tools may touch.")]
 
 
@@ -52,12 +66,23 @@ def call(
         bool, typer.Option("--stdin", help='Read one {"tool", "args", "workspace"} a line, answer one line each.')
     ] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Tell what the call would do, and do nothing.")] = False,
-    allow_delete: Annotated[bool, typer.Option("--allow-delete", help="Let tools delete files.")] = False,
+    mode: Asks = Mode.YOLO,
+    dry_run: DryRun = False,
+    allow_commands: Commands = True,
+    allow_delete: Delete = False,
 ) -> None:
-    """Call a tool. Exit status: 0 it succeeded, 1 it failed, 2 it could not be run."""
-    from toolhaft.cli.call import Settings, call_lines, call_once
+    """Call a tool. Exit status: 0 it succeeded, 1 it failed, 2 it could not be run, 130 you aborted."""
+    from toolhaft.cli.call import call_lines, call_once
+    from toolhaft.cli.settings import Settings
 
-    settings = Settings(workspace=workspace, allow_delete=allow_delete, preview=preview)
+    settings = Settings(
+        workspace=workspace,
+        mode=mode.value,
+        dry_run=dry_run,
+        preview=preview,
+        allow_commands=allow_commands,
+        allow_delete=allow_delete,
+    )
     if stdin:
         raise typer.Exit(asyncio.run(call_lines(sys.stdin.buffer, sys.stdout, settings)))
     if tool is None:
@@ -90,7 +115,8 @@ def undo(
     """Take back a change that a tool made."""
     import json
 
-    from toolhaft.cli.call import Settings, call_once
+    from toolhaft.cli.call import call_once
+    from toolhaft.cli.settings import Settings
 
     settings = Settings(workspace=workspace, allow_delete=True)
     raise typer.Exit(

@@ -3,28 +3,23 @@
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from toolhaft.attach.executor import Executor
+from toolhaft.cli.settings import Settings
 from toolhaft.discovery import ToolLoadError
-from toolhaft.registry import Registry, ToolNotFoundError
+from toolhaft.pipeline.confirmation import AbortedError
+from toolhaft.registry import ToolNotFoundError
 from toolhaft.spec import ToolResult
 from toolhaft.workspace import LocalWorkspace
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What the options of the command line say about every call."""
-
-    workspace: Path
-    allow_delete: bool = False
-    preview: bool = False
+ABORTED = 130
+"""The exit status when whoever was asked ended everything, as after Ctrl-C."""
 
 
 async def call_once(name: str, args: str, settings: Settings, *, as_json: bool) -> int:
-    """Call a tool and print its answer: 0 it succeeded, 1 it failed, 2 it could not be run."""
+    """Call a tool and print its answer: 0 it succeeded, 1 it failed, 2 it could not be run, 130 it was aborted."""
     result, status = await _Caller(settings).answer({"tool": name, "args": args})
     if as_json:
         print(result.to_json())
@@ -40,9 +35,11 @@ async def call_lines(lines: Iterable[bytes], out: TextIO, settings: Settings) ->
     caller = _Caller(settings)
     for line in lines:
         if line.strip():
-            result, _ = await caller.answer(_request(line))
+            result, status = await caller.answer(_request(line))
             out.write(result.to_json() + "\n")
             out.flush()
+            if status == ABORTED:
+                return ABORTED
     return 0
 
 
@@ -62,7 +59,7 @@ class _Caller:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._executor = Executor(Registry().register_all())
+        self._executor = Executor(settings.registry(), settings.pipeline())
         self._places: dict[str, LocalWorkspace] = {}
 
     async def answer(self, request: dict[str, Any] | str) -> tuple[ToolResult, int]:
@@ -76,13 +73,17 @@ class _Caller:
         call = self._executor.preview if self._settings.preview else self._executor.execute
         try:
             result = await call(name, args, workspace=self._place(folder))
-        except (ToolNotFoundError, ToolLoadError) as error:
+        except ToolNotFoundError as error:
+            return ToolResult(tool_name=name, success=False, error=f"Unknown tool {name!r}: {error}"), 2
+        except ToolLoadError as error:
             return ToolResult(tool_name=name, success=False, error=str(error)), 2
+        except AbortedError as error:
+            return ToolResult(tool_name=name, success=False, error=str(error)), ABORTED
         return result, 0 if result.success else 1
 
     def _place(self, folder: str) -> LocalWorkspace:
         if folder not in self._places:
-            self._places[folder] = LocalWorkspace(folder, allow_delete=self._settings.allow_delete)
+            self._places[folder] = self._settings.open(folder)
         return self._places[folder]
 
 

@@ -47,7 +47,7 @@ async def run_demo(project: Path | None) -> int:
         print(f"An agent works on a copy of {source.resolve().name}/ ({_name(model)})\n", flush=True)
         if is_broken:
             print(f"One function of the copy is broken: {fault.shown(copy)}\n", flush=True)
-        kit = Toolkit(copy, tools="files")
+        kit = Toolkit(copy, tools="files", mode="yolo")  # it is a copy
         agent = Agent(model, capabilities=[kit], output_type=kit.output_type)
         result = await agent.run(f"{JOB}\n\n{fault.FAILURE}" if is_broken else JOB)
         print(f"\nSubmitted: {result.output}\n")

@@ -42,7 +42,9 @@ class ToolOptions(TypedDict, total=False):
     """How long a call may take before it is cancelled and has failed."""
 
     approval: Callable[..., Any]
-    """Given the arguments by keyword, answers None, `NeedsApproval(reason, message)` or True: whether to ask a person."""
+    """Given the arguments by keyword, answers None, True or `NeedsApproval(reason, message)`: whether to ask a person.
+
+    What it answers counts more than `sensitive`."""
 
     preview: Callable[..., Any]
     """Given the arguments by keyword, tells what the call would do, changing nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from pydantic_ai import ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from toolhaft.exceptions import ToolExecutionError
 from toolhaft.spec import ToolText
 
-Failure = TypeVar("Failure", ModelRetry, ToolFailed)
+Failure = ModelRetry | ToolFailed
 
 
 def parted(name: str, answer: object) -> ToolReturn[Any]:
@@ -50,8 +50,6 @@ def with_notes(answer: ToolReturn[Any], notes: Sequence[str]) -> ToolReturn[Any]
 
 def failure_with_notes(error: Failure, notes: Sequence[str]) -> Failure:
     """The same failure with notes below its text."""
-    if not notes:
-        return error
     told = copy.copy(error)
     told.message = "\n\n".join((error.message, *notes))
     return told.with_traceback(error.__traceback__)

@@ -23,6 +23,7 @@ dataclass takes seven times as long to define.
 """
 
 from toolhaft.prompts.docstring import armour as armour
+from toolhaft.prompts.document import read_document as read_document
 from toolhaft.prompts.find import check_name as check_name
 from toolhaft.prompts.find import defining_file as defining_file
 from toolhaft.prompts.find import find_prompt as find_prompt
