@@ -147,6 +147,16 @@ async def test_on_error_tells_of_a_hook_that_fails_and_not_of_itself() -> None:
     assert heard == [{"event": "on_error", "error": error, "hook": "broken", "tool_name": "write_file"}]
 
 
+async def test_on_error_tells_of_a_tool_that_fails() -> None:
+    heard: list[Told] = []
+    hooks = Hooks([Hook("on_error", "spy", function=heard.append)])
+
+    await hooks.after_call(call_of("grep"), succeeded=True, output="found")
+    await hooks.after_call(call_of("grep"), succeeded=False, output="no such folder")
+
+    assert heard == [{"event": "on_error", "error": "no such folder", "tool_name": "grep"}]
+
+
 async def test_every_run_of_a_hook_is_a_record(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "toolhaft.hooks"), pytest.raises(Refused):
         await Hooks([pre("look", lambda told: None), pre("broken", fail)]).before_call(call_of())

@@ -78,7 +78,12 @@ class Hooks:
         return BeforeCall(args=None if args is call.args else args, context=context)
 
     async def after_call(self, call: Call, *, succeeded: bool, output: str) -> list[str]:
-        """What the answer shall say besides, after the tool has answered `output` or failed with it."""
+        """What the answer shall say besides, after the tool has answered `output` or failed with it.
+
+        A failure is an `on_error` too.
+        """
+        if not succeeded:
+            await self.notify(HookEvent.ON_ERROR, {"error": output, "tool_name": call.name})
         hooks = self._hooks_for(HookEvent.POST_TOOL_USE, call.name)
         paths = await _paths(call, hooks)
         return await self._remarks(hooks, occasion_of(call, paths=paths, succeeded=succeeded, output=output))
