@@ -7,8 +7,8 @@ from typing import Any
 from pydantic_ai import ModelRetry
 
 from toolhaft.exceptions import ToolExecutionError
-from toolhaft.shell import Gap, Verdict, shown_output
-from toolhaft.spec import ToolText
+from toolhaft.shell import Gap, Level, Verdict, shown_output
+from toolhaft.spec import NeedsApproval, ToolText
 from toolhaft.workspace import PathTraversalError, workspace
 from toolhaft.workspace.commands import MAX_TIMEOUT_SECONDS, MIN_TIMEOUT_SECONDS, JobNotFoundError
 from toolhaft.workspace.current import ToolWorkspace
@@ -74,6 +74,14 @@ async def previewed(command: str, *, cwd: str | None, timeout: int | None) -> To
     network = "on" if place.command_rules.network_for(verdict.level) else "off"
     text = f"Preview, nothing has run. Would run: {command}\n\n[{verdict.level}: {verdict.reason}; network {network}]"
     return ToolText(text, verdict=_verdict(verdict), timeout_seconds=seconds)
+
+
+async def needs_approval(command: str, **others: Any) -> NeedsApproval | None:
+    """Whether somebody is to be asked about a command: not about one that only reads."""
+    verdict = workspace().command_rules.classify(command)
+    if verdict.level is Level.SAFE:
+        return None
+    return NeedsApproval(f"{verdict.level}_command", f"the command is {verdict.level}: {verdict.reason}")
 
 
 def found_job(job_id: str) -> Job:

@@ -2,7 +2,7 @@
 
 from toolhaft.decorators import base_tool
 from toolhaft.spec import ToolKind, ToolText
-from toolhaft.tools._commands import previewed, run_judged, start_judged
+from toolhaft.tools._commands import needs_approval, previewed, run_judged, start_judged
 
 
 async def _preview(
@@ -15,7 +15,7 @@ async def _preview(
     return await previewed(command, cwd=cwd, timeout=timeout)
 
 
-@base_tool(kind=ToolKind.SHELL, preview=_preview)
+@base_tool(kind=ToolKind.SHELL, approval=needs_approval, preview=_preview)
 async def bash(
     command: str,
     cwd: str | None = None,

@@ -2,7 +2,7 @@
 
 from toolhaft.decorators import base_tool
 from toolhaft.spec import ToolKind, ToolText
-from toolhaft.tools._commands import previewed, run_judged
+from toolhaft.tools._commands import needs_approval, previewed, run_judged
 
 
 async def _preview(
@@ -11,7 +11,7 @@ async def _preview(
     return await previewed(command, cwd=cwd, timeout=timeout)
 
 
-@base_tool(kind=ToolKind.SHELL, preview=_preview)
+@base_tool(kind=ToolKind.SHELL, approval=needs_approval, preview=_preview)
 async def run_command(
     command: str, cwd: str | None = None, timeout: int | None = None, env: dict[str, str] | None = None
 ) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from toolhaft.shell import Level, Verdict, classify
 
@@ -52,11 +53,17 @@ class CommandRules:
 
     def classify(self, command: str) -> Verdict:
         """How far a command may be trusted under these rules; nothing is run."""
-        return classify(command, safe_commands=self.safe_commands, blocked_patterns=self.blocked_patterns)
+        return _classified(command, self.safe_commands, self.blocked_patterns)
 
     def network_for(self, level: Level) -> bool:
         """Whether a command of this level gets the network: what only reads the workspace needs none."""
         return self.network and level is not Level.SAFE
+
+
+@lru_cache(maxsize=32)
+def _classified(command: str, safe_commands: tuple[str, ...], blocked_patterns: tuple[str, ...]) -> Verdict:
+    """A verdict, remembered for a while: several stages ask about the same command."""
+    return classify(command, safe_commands=safe_commands, blocked_patterns=blocked_patterns)
 
 
 class CommandRefusedError(PermissionError):
