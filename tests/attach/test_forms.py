@@ -81,8 +81,8 @@ async def test_a_message_without_calls_needs_no_answer(content: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "input", "message"),
     [
-        ("sya", {"text": "x"}, "Unknown tool 'sya' (near: 'say'). There are: say."),
-        (None, {}, "Unknown tool ''. There are: say."),
+        ("sya", {"text": "x"}, "Unknown tool 'sya': no tool is named 'sya' (near: 'say'). There are: say."),
+        (None, {}, "Unknown tool '': no tool is named ''. There are: say."),
         ("say", '{"text": ', "Invalid arguments: arguments: Invalid JSON"),
         ("say", ["x"], "Invalid arguments: arguments: Input should be an object"),
         ("say", None, "Invalid arguments: text: Field required"),
@@ -191,7 +191,7 @@ async def test_what_has_begun_is_not_run_again() -> None:
         await ready.wait()
         return "late"
 
-    waiting = mock_tool("waiting", wait)
+    waiting = mock_tool("waiting", wait, kind="write", approval=False)
     executor = executor_of(say, waiting)
     uses = ToolUses(assistant(use("a", "say", {"text": "1"}), use("b", "waiting", {}), use("c", "say", {"text": "3"})))
     running = asyncio.create_task(uses.execute(executor))
@@ -208,6 +208,56 @@ async def test_what_has_begun_is_not_run_again() -> None:
     assert interrupted[2] == "Interrupted before this call began: nothing of it has run."
     assert [block.content for block in uses.blocks()] == ["1", interrupted[1], "3"]
     assert len(waiting.calls) == 1
+
+
+async def test_what_reads_runs_side_by_side_and_what_writes_alone() -> None:
+    running: set[str] = set()
+    seen: list[set[str]] = []
+    both = asyncio.Event()
+
+    async def read(arguments: dict[str, Any]) -> None:
+        running.add(arguments["id"])
+        if len(running) == 2:
+            both.set()
+        await both.wait()
+        running.discard(arguments["id"])
+
+    def write(arguments: dict[str, Any]) -> None:
+        seen.append(set(running))
+
+    executor = executor_of(mock_tool("read", read), mock_tool("write", write, kind="write", approval=False))
+    names = ["read", "read", "write", "write", "read"]
+
+    blocks = await execute_tool_uses(
+        assistant(*(use(str(i), name, {"id": i}) for i, name in enumerate(names))), executor
+    )
+
+    assert [(block.tool_use_id, block.is_error) for block in blocks] == [(str(i), False) for i in range(5)]
+    assert seen == [set(), set()]
+
+
+async def test_a_crash_leaves_nothing_running() -> None:
+    ended: list[str] = []
+    started = asyncio.Event()
+
+    async def hang(arguments: dict[str, Any]) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("hang")
+
+    async def crash(arguments: dict[str, Any]) -> None:
+        await started.wait()
+        raise CrashError
+
+    uses = ToolUses(assistant(use("a", "hang", {}), use("b", "crash", {})))
+
+    with pytest.raises(CrashError):
+        await uses.execute(executor_of(mock_tool("hang", hang), mock_tool("crash", crash)))
+
+    assert ended == ["hang"]
+    assert all(block.content.startswith("Interrupted, may have partly run") for block in uses.blocks())
 
 
 ENDS = ("ok", "empty", "fails", "retries", "breaks", "late", "unknown", "no json", "hangs", "crashes")
@@ -263,8 +313,9 @@ async def _paired(ends: list[str], anthropic: bool) -> None:
         answered = [(answer["tool_call_id"], answer["content"]) for answer in calls.answers()]
     assert [id for id, _ in answered] == [id for id, _, _ in inputs]
     assert all(content.strip() for _, content in answered)
-    ended = next((index for index, end in enumerate(ends) if end in ("hangs", "crashes")), len(ends))
-    assert [("Interrupted" in content) for _, content in answered] == [index >= ended for index in range(len(ends))]
+    told = ["Interrupted" in content for _, content in answered]
+    assert any(told) == any(end in ("hangs", "crashes") for end in ends)
+    assert all(told[index] for index, end in enumerate(ends) if end in ("hangs", "crashes"))
 
 
 def _tool(end: str) -> str:

@@ -6,15 +6,17 @@ but what this object knows: after a cancellation or a crash too, every call has 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from pydantic_core import to_json
 
 from toolhaft.attach.executor import Executor
 from toolhaft.registry import ToolNotFoundError
-from toolhaft.spec import ToolResult
+from toolhaft.spec import ToolKind, ToolResult, tool_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +39,22 @@ class ModelCalls:
     async def execute(self, executor: Executor) -> list[ToolResult]:
         """Run what has not begun yet, and return the result of every call, in their order.
 
-        Cancellation and what is wrong with the executor itself pass through; `results` is complete after them too.
+        What only reads runs side by side, everything else alone. Cancellation, the end that somebody asked set to
+        everything, and what is wrong with the executor itself pass through; `results` is complete after them too.
         """
-        if self._begun is None:
-            self._begun = set()
-        for index, call in enumerate(self._calls):
-            if index not in self._begun:
-                self._begun.add(index)
-                self._results[index] = await _result(executor, call)
+        begun = self._begun = set() if self._begun is None else self._begun
+        waiting = [index for index in range(len(self._calls)) if index not in begun]
+        for reads, group in groupby(waiting, key=lambda index: _only_reads(executor, self._calls[index])):
+            if reads:
+                await _side_by_side(self._run(index, executor, begun) for index in group)
+            else:
+                for index in group:
+                    await self._run(index, executor, begun)
         return self.results()
+
+    async def _run(self, index: int, executor: Executor, begun: set[int]) -> None:
+        begun.add(index)
+        self._results[index] = await _result(executor, self._calls[index])
 
     def results(self) -> list[ToolResult]:
         """One result for each call, in their order; of one that has none, whether something of it may have run."""
@@ -59,12 +68,28 @@ class ModelCalls:
         return ToolResult(tool_name=call.name, success=False, error=text, metadata={"interrupted": True})
 
 
+async def _side_by_side(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run them all at once; where one raises, the others are cancelled, and none is left behind."""
+    tasks = [asyncio.create_task(call) for call in calls]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _only_reads(executor: Executor, call: ModelCall) -> bool:
+    """Whether a call may run beside others; one of an unknown tool does nothing."""
+    known = executor.registry.has(call.name)
+    return not known or tool_spec(executor.registry.get(call.name)).kind is ToolKind.READ
+
+
 async def _result(executor: Executor, call: ModelCall) -> ToolResult:
     try:
         return await executor.execute(call.name, _arguments(call.args), call_id=call.id)
     except ToolNotFoundError as error:
-        text = f"Unknown tool {str(error).removeprefix('no tool is named ')}"
-        return ToolResult(tool_name=call.name, success=False, error=text, metadata={"retry": True})
+        return ToolResult(tool_name=call.name, success=False, error=f"Unknown tool {call.name!r}: {error}")
 
 
 def _arguments(args: object) -> Mapping[str, Any] | str:
