@@ -4,6 +4,7 @@ import codecs
 import doctest
 import gzip
 import os
+import re
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.workspace import text
+from toolhaft.workspace import text as text_module
 from toolhaft.workspace.text import (
     SAMPLE_BYTES,
     UTF_8,
@@ -50,7 +51,7 @@ LEGACY = [
 
 
 def test_the_examples_of_the_docstrings_run() -> None:
-    failed, run = doctest.testmod(text)
+    failed, run = doctest.testmod(text_module)
 
     assert (failed, run > 0) == (0, True)
 
@@ -252,6 +253,40 @@ def test_a_character_that_the_encoding_lacks_cannot_be_written() -> None:
 )
 def test_added_text_takes_encoding_and_line_ends_of_the_file(old: bytes, added: bytes) -> None:
     assert encode_more("x\ny\r\n", after=old) == added
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "cp1252", "cp932", "gb18030", "big5hkscs", "euc_jis_2004"])
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_a_long_text_is_encoded_and_decoded_in_pieces_to_the_same(
+    codec: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    characters = "a\r\n~e\u0301\u00ea\u0304\u00e6\u0300\u65e5\u672c\U0001f600"
+    text = "".join(one for one in characters if one.encode(codec, "ignore")) * 2
+    whole, encoding = text.encode(codec), Encoding(codec=codec, source="declared")
+    monkeypatch.setattr(text_module, "_PIECE", size)
+
+    assert encode(text, encoding) == whole
+    assert decode(codecs.BOM_UTF16_LE + "añ\U0001f600\n".encode("utf-16-le"))[0] == "añ\U0001f600\n"
+    assert decode("añ\U0001f600\n".encode())[0] == "añ\U0001f600\n"
+
+
+def test_a_fault_in_a_later_piece_is_counted_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "_PIECE", 2)
+
+    with pytest.raises(NotTextError, match="line 3 of the text has 'д'"):
+        encode("a\nb\nд", Encoding(codec="cp1252"))
+    with pytest.raises(NotTextError, match="in position 5"):
+        decode(codecs.BOM_UTF8 + b"abcde\xff\n")
+
+
+@given(st.text(alphabet="ab\r\n", max_size=12), st.integers(1, 4))
+def test_line_ends_are_made_alike_across_pieces(text: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "_PIECE", size)
+
+        added = encode_more(text, after=b"a\r\n")
+
+    assert added == re.sub(rb"(?<!\r)\n", b"\r\n", text.encode())
 
 
 def test_chardet_is_loaded_only_for_legacy_files() -> None:

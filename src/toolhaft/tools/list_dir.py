@@ -29,9 +29,9 @@ async def list_dir(
     if not 1 <= max_files <= _MAX_ENTRIES:
         raise ModelRetry(f"max_files={max_files} is out of range. Use 1 to {_MAX_ENTRIES:,}.")
 
-    def listed(files: Files) -> Outline:
+    def listed(files: Files) -> ToolText:
         folder = posixpath.normpath(files.relative(directory))
-        return outline(
+        tree = outline(
             files.scan_dir,
             lambda path: _content(files, path),
             folder="" if folder == "." else folder,
@@ -39,14 +39,14 @@ async def list_dir(
             show_hidden=show_hidden,
             ignore=ignore or (),
         )
+        return _answer(tree, max_files)
 
     try:
-        tree = await workspace().in_thread(listed)
+        return await workspace().in_thread(listed)
     except FileNotFoundError as error:
         raise ModelRetry(f"There is no folder {directory!r}. List the folder above it, or '.'.") from error
     except NotADirectoryError as error:
         raise ModelRetry(f"{directory!r} is a file, not a folder. Read it with read_file.") from error
-    return _answer(tree, max_files)
 
 
 def _content(files: Files, path: str) -> bytes | None:

@@ -13,12 +13,16 @@ is not text.
 import codecs
 import re
 import unicodedata
+from collections.abc import Generator
 from typing import Literal, NamedTuple
 
 from .magic import kind_of
 
 # How much of a file's beginning is looked at.
 SAMPLE_BYTES = 65_536
+# A whole file is encoded and decoded in pieces of this many characters or bytes: Python's codecs let no other thread
+# run meanwhile, and the event loop would wait 100 ms for one of 20 MB.
+_PIECE = 1 << 20
 
 Source = Literal["bom", "utf-8", "zeros", "declared", "guessed"]
 
@@ -139,7 +143,7 @@ def encode(text: str, encoding: Encoding = UTF_8) -> bytes:
     Raises `NotTextError` where the encoding has no bytes for a character; it names the first one.
     """
     try:
-        return encoding.bom + text.encode(encoding.codec)
+        return encoding.bom + _encoded(text, encoding.codec)
     except UnicodeEncodeError as error:
         line = count_lines(text[: error.start + 1])
         raise NotTextError(
@@ -161,7 +165,7 @@ def encode_more(text: str, *, after: bytes) -> bytes:
     if encoding is None:
         raise NotTextError("the file is not text but binary, so no text can be added to it.")
     if dominant_newline(sample.decode(encoding.codec, "replace")) == "\r\n":
-        text = re.sub(_LONE_LF, "\r\n", text)
+        text = "".join(re.sub(_LONE_LF, "\r\n", piece) for piece in _pieces_of_lines(text))
     return encode(text, encoding._replace(bom=b""))
 
 
@@ -199,14 +203,41 @@ def _decodes(sample: bytes, codec: str, *, complete: bool = True) -> bool:
 
 def _decode_whole(data: bytes, encoding: Encoding) -> tuple[str, Encoding]:
     try:
-        return data[len(encoding.bom) :].decode(encoding.codec), encoding
+        return _decoded(data, encoding), encoding
     except UnicodeDecodeError as error:
         # The sample was ASCII, which says nothing about what the other characters are encoded in.
         sample = data[error.start : error.start + SAMPLE_BYTES]
         found = detect(sample, complete=False) if encoding == UTF_8 and data[: error.start].isascii() else None
         if found is None or found == UTF_8:
             raise
-        return data.decode(found.codec), found
+        return _decoded(data, found), found
+
+
+def _encoded(text: str, codec: str) -> bytes:
+    encoder = codecs.getincrementalencoder(codec)()
+    ends = range(_PIECE, len(text) + _PIECE, _PIECE)
+    try:
+        return b"".join([encoder.encode(text[end - _PIECE : end], end >= len(text)) for end in ends])
+    except UnicodeEncodeError:
+        return text.encode(codec)  # fails too, and counts from the beginning where
+
+
+def _decoded(data: bytes, encoding: Encoding) -> str:
+    decoder, start = codecs.getincrementaldecoder(encoding.codec)(), len(encoding.bom)
+    ends = range(start + _PIECE, len(data) + _PIECE, _PIECE)
+    try:
+        return "".join([decoder.decode(data[end - _PIECE : end], end >= len(data)) for end in ends])
+    except UnicodeDecodeError:
+        return data[start:].decode(encoding.codec)  # fails too, and counts from the beginning where
+
+
+def _pieces_of_lines(text: str) -> Generator[str]:
+    """Give a text in pieces, none of which ends between the CR and the LF of one line end."""
+    start = 0
+    while start < len(text):
+        end = start + _PIECE + text.startswith("\r\n", start + _PIECE - 1)
+        yield text[start:end]
+        start = end
 
 
 def _marked(sample: bytes) -> Encoding | None:
