@@ -10,8 +10,10 @@ import asyncio
 import os
 import posixpath
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
-from pydantic_ai.workspaces import WorkspaceBackend
+from pydantic_ai.workspaces import Workspace, WorkspaceBackend
+from pydantic_ai.workspaces.workspace import workspace_layers
 
 from toolhaft.pipeline.refusal import Refusal, Sources
 from toolhaft.shell import PathUse
@@ -19,6 +21,7 @@ from toolhaft.workspace import LocalWorkspace, workspace
 from toolhaft.workspace.access import Access, FileRuleError
 from toolhaft.workspace.command_paths import check_path_texts, check_paths
 from toolhaft.workspace.commands_elsewhere import check_paths_elsewhere
+from toolhaft.workspace.current import ToolWorkspace
 from toolhaft.workspace.direct import DEFAULT_ACCESS
 
 
@@ -33,6 +36,8 @@ class FileRules:
         self._access = Access(
             read_only=False, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
         )
+        # One for each folder, so that its background jobs are found again.
+        self._narrowed: WeakKeyDictionary[LocalWorkspace, LocalWorkspace] = WeakKeyDictionary()
 
     def __bool__(self) -> bool:
         return bool(self._access.sensitive_files or self._access.protected_files)
@@ -47,13 +52,19 @@ class FileRules:
             return None
         return self._refusal(found)
 
-    def over(self, place: LocalWorkspace) -> LocalWorkspace:
-        """The same folder, with these rules in everything that reads, searches, writes or runs there."""
-        if not self or self._hold_in(place):
+    def over(self, place: WorkspaceBackend) -> WorkspaceBackend:
+        """The same folder, with these rules in everything that reads, searches, writes or runs there.
+
+        Another workspace than a folder of ours, or one behind a policy wrapper, comes back as it is.
+        """
+        local = _folder_of(place)
+        if not self or local is None or self._hold_in(local):
             return place
-        return place.restricted(
-            sensitive_files=self._access.sensitive_files, protected_files=self._access.protected_files
-        )
+        if local not in self._narrowed:
+            self._narrowed[local] = local.restricted(
+                sensitive_files=self._access.sensitive_files, protected_files=self._access.protected_files
+            )
+        return self._narrowed[local]
 
     def hold_here(self) -> bool:
         """Whether the workspace of the call was made with these rules, so that it judges where links lead."""
@@ -123,6 +134,14 @@ class FileRules:
             sensitive_files=(*own.sensitive_files, *self._access.sensitive_files),
             protected_files=(*own.protected_files, *self._access.protected_files),
         )
+
+
+def _folder_of(place: WorkspaceBackend) -> LocalWorkspace | None:
+    """The folder that a workspace is, if no policy wrapper stands before it."""
+    if isinstance(place, Workspace):
+        wrappers = [layer for layer in workspace_layers(place)[:-1] if layer is not ToolWorkspace]
+        return _folder_of(place.backend) if not wrappers else None
+    return place if isinstance(place, LocalWorkspace) else None
 
 
 def _check_local(place: LocalWorkspace, paths: Sequence[PathUse], access: Access, cwd: str) -> None:

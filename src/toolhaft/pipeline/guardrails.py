@@ -29,7 +29,7 @@ from toolhaft.pipeline.touched import Touched, read_paths, touched_by
 from toolhaft.registry import Registry
 from toolhaft.shell import PathUse, Verdict
 from toolhaft.spec import ToolKind, tool_spec
-from toolhaft.workspace import LocalWorkspace, workspace
+from toolhaft.workspace import workspace
 
 __all__ = ["Admission", "CodeRule", "Guardrails", "QualityGate", "Refusal"]
 
@@ -136,9 +136,10 @@ class Guardrails:
     def over(self, place: WorkspaceBackend) -> WorkspaceBackend:
         """The same folder, with the rules on files in everything that is read, searched, written and run there.
 
-        Another workspace than a `LocalWorkspace` comes back as it is: there, what a call names is all that is judged.
+        The same folder gives the same answer. Another workspace than a `LocalWorkspace`, and one behind a policy
+        wrapper, comes back as it is: there, what a call names is all that is judged.
         """
-        return self._files.over(place) if isinstance(place, LocalWorkspace) else place
+        return self._files.over(place)
 
     async def admit(self, call: Call, *, preview: Preview) -> Admission:
         """Let a call pass, or raise `Refused`. `preview` is asked only where a rule must know what would change.
