@@ -246,6 +246,18 @@ async def test_the_session_of_a_run_that_cancels_itself_ends_without_an_error() 
     assert told(heard) == [{"event": "session_end", "outcome": "cancelled"}]
 
 
+async def test_the_session_of_a_run_that_ends_with_a_cancelled_run_of_its_own_ends_without_an_error() -> None:
+    def cancelled(messages: list[ModelMessage], info: AgentInfo) -> NoReturn:
+        raise RunCancelled("a run inside of this one was cancelled")
+
+    events, heard = recording("session_end", "on_error")
+
+    with pytest.raises(RunCancelled):
+        await Agent(FunctionModel(cancelled), capabilities=[events]).run("Do it.")
+
+    assert told(heard) == [{"event": "session_end", "outcome": "cancelled"}]
+
+
 async def test_commands_run_in_the_workspace_of_the_run(project: Path) -> None:
     hooks = Hooks(
         [Hook("session_start", "note", command='echo "$TOOLHAFT_EVENT $TOOLHAFT_WORKSPACE" >note; cat >told')]

@@ -95,6 +95,15 @@ async def test_hooks_for_other_tools_are_not_asked() -> None:
     assert result.context == []
 
 
+async def test_hooks_for_other_files_are_not_asked(project: Path) -> None:
+    hooks = Hooks([pre("python", fail, file_patterns=["*.py"])])
+
+    with use_workspace(project):
+        await hooks.before_call(call_of(path="README.md"))
+        with pytest.raises(Refused):
+            await hooks.before_call(call_of(path="src/add.py"))
+
+
 async def test_post_hooks_add_to_success_and_failure_alike_and_one_that_fails_keeps_none_back() -> None:
     hooks = Hooks(
         [

@@ -71,10 +71,8 @@ class HookCommands:
 
 
 def _failure(outcome: CommandOutcome) -> str | None:
-    if outcome.exit_code is None:
-        return f"ended by {outcome.killed_by}"
-    if outcome.exit_code:
-        return f"exit {outcome.exit_code}"
+    if outcome.exit_code != 0:
+        return f"exit {outcome.exit_code}" if outcome.exit_code else f"ended by {outcome.killed_by}"
     return f"printed {outcome.dropped_bytes} bytes too many" if outcome.dropped_bytes else None
 
 
