@@ -1,6 +1,7 @@
-"""What a call costs: the decorator, one small read, a hundred of them through an agent."""
+"""What a call costs: the decorator, a small read, a hundred of them by an agent; and the event loop meanwhile."""
 
 import asyncio
+import gc
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,11 +12,13 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from tests.benchmarks.measure import Figure, ratio
+from tests.benchmarks.measure import Figure, longest_stall, ratio
 from toolhaft import GovernedToolset, Toolkit, base_tool, use_workspace
-from toolhaft.tools import read_file
+from toolhaft.tools import edit_file, list_dir, read_file, write_file
 
 FILES = 100
+ENTRIES = 9_000
+LONG = "a line of thirty-one charactérs\n" * 600_000
 
 
 async def bare(text: str) -> str:
@@ -63,6 +66,30 @@ async def figures() -> AsyncIterator[Figure]:
                 goal=7,
                 rounds=25,
             )
+    with tempfile.TemporaryDirectory() as folder, use_workspace(folder):
+        async for figure in _stalls(Path(folder)):
+            yield figure
+
+
+async def _stalls(root: Path) -> AsyncIterator[Figure]:
+    """The longest time that calls with much to do keep the event loop waiting."""
+    (root / "legacy.txt").write_bytes("Съешь же ещё этих мягких французских булок\n".encode("cp1251") * 40)
+    (root / "many").mkdir()
+    for number in range(ENTRIES):
+        (root / "many" / f"{number}.txt").touch()
+    calls = {
+        "the first file in a legacy encoding": lambda: read_file("legacy.txt"),
+        "a folder of 9,000 entries": lambda: list_dir("many", max_files=10_000),
+        "a new file of 20 MB": lambda: write_file("long.txt", LONG),
+        "20 MB more": lambda: write_file("long.txt", LONG, mode="append"),
+        "a line of 40 MB changed everywhere": lambda: edit_file("long.txt", "a line", "one line", replace_all=True),
+    }
+    # A collection of Python's garbage stops every thread, for longer the more the whole program holds.
+    gc.collect()
+    gc.disable()
+    for what, call in calls.items():
+        yield await longest_stall(f"event loop meanwhile: {what}", call, goal=20)
+    gc.enable()
 
 
 class Idle(AbstractCapability[Any]):

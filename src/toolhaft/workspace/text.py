@@ -88,7 +88,6 @@ _SHAPED = (
     rb"[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|(?:[\xe0-\xef][\x80-\xbf]|[\xf0-\xf7][\x80-\xbf]{1,2})\Z"
 )
-_LONE_LF = r"(?<!\r)\n"
 _NOT_ASCII_TEXT = rb"[^\x00\t\n\r\f\x20-\x7e]"
 _NOT_ASCII = rb"[\x80-\xff]"
 # Control characters that no text in a legacy encoding has. (0x1A ends a DOS file, 0x1B begins a colour.)
@@ -165,7 +164,7 @@ def encode_more(text: str, *, after: bytes) -> bytes:
     if encoding is None:
         raise NotTextError("the file is not text but binary, so no text can be added to it.")
     if dominant_newline(sample.decode(encoding.codec, "replace")) == "\r\n":
-        text = "".join(re.sub(_LONE_LF, "\r\n", piece) for piece in _pieces_of_lines(text))
+        text = "".join([piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in _pieces_of_lines(text)])
     return encode(text, encoding._replace(bom=b""))
 
 
