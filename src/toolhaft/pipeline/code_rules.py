@@ -41,8 +41,8 @@ class CodeRule:
         object.__setattr__(self, "_compiled", Pattern(self.pattern, use_regex=True, case_sensitive=True))
 
     def applies_to(self, paths: Sequence[str]) -> bool:
-        """Whether the rule is for one of these files."""
-        return not self.file_patterns or any(matches(path, self.file_patterns) for path in paths)
+        """Whether the rule is for one of these files; it is for text that goes nobody knows where."""
+        return not paths or not self.file_patterns or any(matches(path, self.file_patterns) for path in paths)
 
     def found_in(self, text: str) -> str | None:
         """The first line that matches, shortened; None where none does."""

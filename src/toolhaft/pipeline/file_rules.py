@@ -31,8 +31,7 @@ class FileRules:
     def __init__(self, *, sensitive_files: Sequence[str], protected_files: Sequence[str], sources: Sources) -> None:
         self._sources = sources
         for name, patterns in (("sensitive_files", sensitive_files), ("protected_files", protected_files)):
-            if isinstance(patterns, str):
-                raise TypeError(f"{name}={patterns!r} is one text. Give a list of globs: [{patterns!r}].")
+            sources.each(name, patterns, _checked)
         self._access = Access(
             read_only=False, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
         )
@@ -134,6 +133,13 @@ class FileRules:
             sensitive_files=(*own.sensitive_files, *self._access.sensitive_files),
             protected_files=(*own.protected_files, *self._access.protected_files),
         )
+
+
+def _checked(pattern: str) -> None:
+    if not pattern.strip("!./"):
+        raise ValueError(f"{pattern!r} names no file.")
+    if "{" in pattern:
+        raise ValueError(f"{pattern!r} has braces, which are no part of these globs. Write a pattern for each choice.")
 
 
 def _folder_of(place: WorkspaceBackend) -> LocalWorkspace | None:

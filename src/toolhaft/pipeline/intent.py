@@ -14,6 +14,7 @@ from toolhaft.pipeline.code_rules import Addition, additions_in
 from toolhaft.pipeline.limits import Use
 from toolhaft.pipeline.touched import Touched
 from toolhaft.shell import PathUse
+from toolhaft.spec import ToolKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,11 @@ def intent_by_facts(preview: ToolReturn[Any], touched: Touched) -> Intent:
 def intent_by_arguments(call: Call, touched: Touched, written: Sequence[PathUse]) -> Intent:
     """What can be told without a preview: `written` are the paths that the call names as written."""
     files = frozenset(posixpath.normpath(posixpath.join(use.folder or "", use.path)) for use in written)
-    lines = sum(text.count("\n") + 1 for text in touched.texts) if call.spec is None and files else 0
+    writes = call.kind is ToolKind.WRITE or bool(files)
+    is_command = bool(touched.commands)
+    lines = sum(text.count("\n") + 1 for text in touched.texts) if writes and not is_command else 0
     use = Use(files=files, lines=lines, commands=len(touched.commands))
-    return Intent(use=use, additions=(_by_arguments(touched, files),) if files else ())
+    return Intent(use=use, additions=(_by_arguments(touched, files),) if writes else ())
 
 
 def use_in(facts: Mapping[str, Any]) -> Use:

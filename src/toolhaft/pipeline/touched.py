@@ -30,6 +30,8 @@ _FOREIGN_PATHS = _PATHS | names(
 _NO_PATHS = names("pattern patterns glob globs include exclude ignore")
 _COMMANDS = names("command commands cmd commandline script shell")
 _PATCHES = names("patch diff")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 _MAX_PATH_CHARACTERS = 4_096
 
 
@@ -41,7 +43,7 @@ class Touched:
     """The files that arguments name."""
 
     suspects: tuple[PathUse, ...] = ()
-    """Values of somebody else's tool that look like paths, whatever their arguments are called."""
+    """Further values of somebody else's tool that could be paths: addresses, and what only looks like a path."""
 
     commands: tuple[str, ...] = ()
     cwd: str = "."
@@ -62,7 +64,7 @@ def touched_by(call: Call) -> Touched:
         if words & _COMMANDS and (is_foreign or call.kind is ToolKind.SHELL):
             commands.append(text)
         elif words & _FOREIGN_PATHS if is_foreign else _names_path(name):
-            paths.append(PathUse(_path_in(text), access))
+            (suspects if _ADDRESS.match(text) else paths).append(PathUse(_path_in(text), access))
         else:
             if "old" not in words:  # what an edit replaces is not written
                 texts.append(_added(text) if words & _PATCHES else text)
@@ -117,8 +119,7 @@ def _words(name: str) -> frozenset[str]:
 
 def _path_in(text: str) -> str:
     """The path of a text that may be a URI."""
-    scheme, found, path = text.partition("://")
-    return unquote(path) if found and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) else text
+    return unquote(text.partition("://")[2]) if _URI.match(text) else text
 
 
 def _looks_like_path(text: str) -> bool:
