@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolhaft.editing import Edit, edits_diff, plan_patch, replace_exact, unified_diff
+from toolhaft.editing.diff_rows import MOST_COMPARED
 
 line = st.sampled_from(["a", "b", "", " ", "-- x", "++ y", "--- a", "+++ b", "@@ -1 +1 @@", "\x0c", "\u2028", "\\ No"])
 end = st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"])
@@ -83,7 +84,7 @@ def test_a_long_diff_is_cut_and_says_so_and_counts_all():
 
     assert diff.truncated
     assert diff.added == 1000
-    assert diff.text.endswith("+x\n... 993 more lines of this diff are not shown\n")
+    assert diff.text.endswith("+x\n... the rest of this diff is not shown; in all it has +1,000 -0 lines\n")
     assert diff.text.count("\n") == 11
 
 
@@ -135,3 +136,51 @@ def test_bytes_are_decoded_only_for_showing():
 
     assert diff.text.startswith("--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n café\n-x\n+y\n")
     assert "\ufffd" in edits_diff(text, replaced.edits, path="f").text
+
+
+def test_what_is_not_shown_of_many_edits_is_counted_line_by_line():
+    lines = [f"{number} x x\n" for number in range(2000)]
+    text = "".join(lines)
+    replaced = replace_exact(text, "x", "y", replace_all=True)
+    joined = replace_exact(text, " x\n", " and ", replace_all=True)
+
+    diff = edits_diff(text, replaced.edits, path="f", max_lines=50)
+    in_one_line = edits_diff(text, joined.edits, path="f", max_lines=50)
+
+    assert (len(replaced.edits), diff.removed, diff.added, diff.truncated) == (4000, 2000, 2000, True)
+    assert (in_one_line.removed, in_one_line.added) == (2000, 1)
+    whole = edits_diff(text, replaced.edits, path="f", max_lines=None)
+    assert (whole.removed, whole.added, whole.truncated) == (2000, 2000, False)
+
+
+def test_edits_that_change_how_many_lines_there_are_are_counted_where_they_are_not_shown():
+    text = "one\ntwo\nthree\n" * 500
+    edits = replace_exact(text, "two\nthree", "2\n3\n4", replace_all=True).edits
+
+    diff = edits_diff(text, edits, path="f", max_lines=10)
+
+    assert (diff.removed, diff.added, diff.truncated) == (1000, 1500, True)
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, "x" * 60), ("x" * 60, None), ("a\nx" * 20, "b\nyy" * 20)])
+def test_what_is_very_long_is_one_block_with_all_its_lines_counted(old: str | None, new: str | None):
+    times = MOST_COMPARED // 50
+    shared = 0 if old is None or new is None else 2  # the first and the last line
+    before, after = (None if text is None else "same\n" + f"{text}\n" * times + "end" for text in (old, new))
+
+    diff = unified_diff(before, after, path="f")
+
+    assert diff.removed == (0 if before is None else before.count("\n") + 1 - shared)
+    assert diff.added == (0 if after is None else after.count("\n") + 1 - shared)
+    assert diff.text.count("\n") <= 402
+    assert diff.truncated
+
+
+def test_one_edit_of_very_much_text_is_one_block():
+    text = "first\n" + "x" * (MOST_COMPARED + 1) + "\nlast\n"
+
+    diff = edits_diff(text, [Edit(start=6, end=len(text) - 6, new="short")], path="f", context=0)
+
+    assert "\n@@ -2 +2 @@\n" in diff.text
+    assert diff.text.endswith("\n+short\n")
+    assert (diff.removed, diff.added) == (1, 1)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import AnyStr
 
-from toolhaft.editing.diff_rows import Rows
-from toolhaft.editing.exact import Edit
+from toolhaft.editing.diff_rows import MOST_COMPARED, Rows
+from toolhaft.editing.exact import STEP, Edit, line_numbers
+from toolhaft.editing.line_ends import line_marks
 from toolhaft.editing.patch_names import header_name
 
 __all__ = ["UnifiedDiff", "difference", "edits_diff", "unified_diff"]
@@ -57,11 +58,10 @@ def unified_diff(
     present = old if old is not None else new
     before = old if old is not None or present is None else present[:0]
     after = new if new is not None or present is None else present[:0]
-    edits = [] if before is None or after is None else [difference(before, after)]
     names = (None if old is None else old_path or path, None if new is None else path)
-    rows = Rows(context=context, encoding=encoding)
-    if before is not None:
-        rows.add(before, edits)
+    rows = Rows(context=context, encoding=encoding, most=max_lines)
+    if before is not None and after is not None:
+        _compare(rows, before, after)
     heading = _heading(names, bool(rows.lines), "copy" if is_copy else "rename")
     return _bounded(rows, heading, max_lines, max_line_chars)
 
@@ -77,20 +77,32 @@ def edits_diff(
     encoding: str = "utf-8",
 ) -> UnifiedDiff:
     """The same diff from the edits themselves (of the text before, in rising order), without reading the rest."""
-    rows = Rows(context=context, encoding=encoding)
+    rows = Rows(context=context, encoding=encoding, most=max_lines)
     rows.add(text, edits)
     return _bounded(rows, _heading((path, path), bool(rows.lines)), max_lines, max_line_chars)
 
 
+def _compare(rows: Rows, old: AnyStr, new: AnyStr) -> None:
+    """Add what leads from `old` to `new`; where that is very long it is never copied."""
+    start, end, new_end = _differing(old, new)
+    if max(end, new_end) - start <= MOST_COMPARED:
+        rows.add(old, [Edit(start=start, end=end, new=new[start:new_end])])
+        return
+    line_feed, _ = line_marks(old)
+    start = old.rfind(line_feed, 0, start) + 1
+    tail = (old.find(line_feed, end) + 1 or len(old)) - end
+    rows.add_block(old, new, line_numbers(old, [start])[0] - 1, (start, end + tail), (start, new_end + tail))
+
+
 def _bounded(rows: Rows, heading: list[str], max_lines: int | None, max_line_chars: int | None) -> UnifiedDiff:
-    lines = heading + rows.lines
-    shown = lines[:max_lines]
-    cut = len(shown) < len(lines)
+    shown = (heading + rows.lines)[:max_lines]
+    is_short = rows.is_cut or len(shown) < len(heading) + len(rows.lines)
+    cut = is_short
     if max_line_chars is not None and any(len(line) > max_line_chars for line in shown):
         cut = True
         shown = [_shortened(line, max_line_chars) for line in shown]
-    if len(shown) < len(lines):
-        shown.append(f"... {len(lines) - len(shown):,} more lines of this diff are not shown")
+    if is_short:
+        shown.append(f"... the rest of this diff is not shown; in all it has +{rows.added:,} -{rows.removed:,} lines")
     text = "".join(f"{line}\n" for line in shown)
     return UnifiedDiff(text=text, added=rows.added, removed=rows.removed, truncated=cut)
 
@@ -121,14 +133,27 @@ def _tabbed(name: str) -> str:
 
 def difference(old: AnyStr, new: AnyStr) -> Edit[AnyStr]:
     """One edit from `old` to `new`: all but what they share at the beginning and at the end."""
-    start = _shared(old, new, min(len(old), len(new)), from_end=False)
-    tail = _shared(old, new, min(len(old), len(new)) - start, from_end=True)
-    return Edit(start=start, end=len(old) - tail, new=new[start : len(new) - tail])
+    start, end, new_end = _differing(old, new)
+    return Edit(start=start, end=end, new=new[start:new_end])
+
+
+def _differing(old: AnyStr, new: AnyStr) -> tuple[int, int, int]:
+    """Where the two begin to differ, and where that ends in the old one and in the new one."""
+    shorter = min(len(old), len(new))
+    start = _shared(old, new, shorter, from_end=False)
+    tail = _shared(old, new, shorter - start, from_end=True)
+    return start, len(old) - tail, len(new) - tail
 
 
 def _shared(old: AnyStr, new: AnyStr, most: int, *, from_end: bool) -> int:
-    """How many characters the two share at one end: found by halving, so that the comparing is done in C."""
-    low, high = 0, most
+    """How many characters the two share at one end: step by step, and in the last one by halving."""
+    low, high = 0, min(STEP, most)
+    while low < most:
+        here = slice(len(old) - high, len(old) - low) if from_end else slice(low, high)
+        there = slice(len(new) - high, len(new) - low) if from_end else slice(low, high)
+        if old[here] != new[there]:
+            break
+        low, high = high, min(high + STEP, most)
     while low < high:
         size = (low + high + 1) // 2
         here = slice(len(old) - size, len(old) - low) if from_end else slice(low, size)

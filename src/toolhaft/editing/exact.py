@@ -6,16 +6,17 @@ encodings; not UTF-16, UTF-32 or the East Asian multi-byte ones, where a match m
 """
 
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, AnyStr, Generic
+from typing import Any, AnyStr, Generic, NamedTuple, overload
 
 from toolhaft.editing.line_ends import fit_line_ends, line_marks
 from toolhaft.editing.refusal import EditError, Reason
 
-__all__ = ["Edit", "Replaced", "line_numbers", "replace_exact", "spans_of", "spliced"]
+__all__ = ["Edit", "Edits", "Replaced", "line_numbers", "replace_exact", "spans_of", "spliced"]
 
 MOST_COUNTED = 1000
 MOST_LINES_NAMED = 10
@@ -23,8 +24,7 @@ MOST_LINES_NAMED = 10
 STEP = 1 << 18
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit(Generic[AnyStr]):
+class Edit(NamedTuple, Generic[AnyStr]):
     """`start:end` of the text before, and what stands there after."""
 
     start: int
@@ -32,12 +32,47 @@ class Edit(Generic[AnyStr]):
     new: AnyStr
 
 
+class Edits(Sequence[Edit[AnyStr]]):
+    """Edits in rising order, held as numbers and made into an `Edit` when one is looked at.
+
+    There may be hundreds of thousands, and so many objects would be walked through by every garbage collection.
+    """
+
+    def __init__(self, edits: Iterable[Edit[AnyStr]] = ()) -> None:
+        self._starts, self._ends = array("q"), array("q")
+        self._new: list[AnyStr] = []
+        for edit in edits:
+            self.append(edit.start, edit.end, edit.new)
+
+    def append(self, start: int, end: int, new: AnyStr) -> None:
+        """Add one behind the others."""
+        self._starts.append(start)
+        self._ends.append(end)
+        self._new.append(new)
+
+    def __len__(self) -> int:
+        return len(self._new)
+
+    def __iter__(self) -> Iterator[Edit[AnyStr]]:
+        return map(Edit, self._starts, self._ends, self._new)
+
+    @overload
+    def __getitem__(self, at: int) -> Edit[AnyStr]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Edit[AnyStr]]: ...
+    def __getitem__(self, at: int | slice) -> Edit[AnyStr] | Sequence[Edit[AnyStr]]:
+        """One of them, or some."""
+        if isinstance(at, slice):
+            return list(map(Edit, self._starts[at], self._ends[at], self._new[at]))
+        return Edit(start=self._starts[at], end=self._ends[at], new=self._new[at])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced(Generic[AnyStr]):
     """The whole text after, the edits that made it (in order, of the text before), and the rung that found them."""
 
     text: AnyStr
-    edits: tuple[Edit[AnyStr], ...]
+    edits: Sequence[Edit[AnyStr]]
     rung: str = "exact"
 
     @property
@@ -60,14 +95,16 @@ def replace_exact(text: AnyStr, old: AnyStr, new: AnyStr, *, replace_all: bool =
         raise EditError(Reason.EMPTY, "The old text is empty, so it names no place. Give the text to be replaced.")
     if old == new:
         raise EditError(Reason.SAME, "The old and the new text are the same, so nothing would change.")
-    spans = list(spans_of(text, old)) if replace_all else _only_span(text, old)
-    if not spans:
+    edits = Edits[AnyStr]()
+    is_about_line_ends = _bare(old) == _bare(new)  # then it brings the line ends that it wants
+    for start, end in spans_of(text, old) if replace_all else _only_span(text, old):
+        edits.append(start, end, new if is_about_line_ends else fit_line_ends(text, new, start=start, end=end))
+    if not edits:
         raise EditError(
             Reason.NOT_FOUND,
             f"The old text {_shortened(old)} is not in the file. Read the file again and copy the text exactly, "
             "blanks and indentation included.",
         )
-    edits = tuple(_edit(text, span, old, new) for span in spans)
     if all(text[edit.start : edit.end] == edit.new for edit in edits):
         raise EditError(Reason.SAME, "The file already reads as the new text does there, so nothing would change.")
     return Replaced(text=spliced(text, edits), edits=edits)
@@ -84,13 +121,18 @@ def spans_of(text: AnyStr, old: AnyStr, *, overlapping: bool = False) -> Iterato
 def spliced(text: AnyStr, edits: Iterable[Edit[AnyStr]], *, start: int = 0, end: int | None = None) -> AnyStr:
     """`text[start:end]` with `edits`, which lie in it in rising order, made."""
     source: Any = memoryview(text) if isinstance(text, bytes) else text  # a view is not copied twice
+    joined: list[Any] = []
     pieces: list[Any] = []
+    size = 0
     for edit in edits:
-        pieces.append(source[start : edit.start])
-        pieces.append(edit.new)
+        pieces += source[start : edit.start], edit.new
+        size += edit.start - start + len(edit.new)
         start = edit.end
+        if size > STEP:  # so many small pieces would take more room than what they are pieces of
+            joined += [text[:0].join(pieces)] if len(pieces) > 2 else pieces
+            pieces, size = [], 0
     pieces.append(source[start:end])
-    return text[:0].join(pieces)
+    return text[:0].join([*joined, *pieces])
 
 
 def line_numbers(text: AnyStr, positions: Iterable[int]) -> list[int]:
@@ -189,13 +231,6 @@ def _places(on_lines: Counter[int]) -> str:
         return f"all on line {next(iter(on_lines)):,}"
     rest = ", ..." if len(named) > MOST_LINES_NAMED or on_lines.total() > MOST_COUNTED else ""
     return f"on lines {', '.join(named[:MOST_LINES_NAMED])}{rest}"
-
-
-def _edit(text: AnyStr, span: tuple[int, int], old: AnyStr, new: AnyStr) -> Edit[AnyStr]:
-    start, end = span
-    if _bare(old) != _bare(new):  # else the line ends are the very thing to be changed
-        new = fit_line_ends(text, new, start=start, end=end)
-    return Edit(start=start, end=end, new=new)
 
 
 def _bare(text: AnyStr) -> AnyStr:
