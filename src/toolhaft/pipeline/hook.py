@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from toolhaft.pipeline.hook_script import FILE, FILE_VARIABLE, with_variable
 from toolhaft.searching.glob import Glob, compile_glob
 
 MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS = 1, 300
 POST_EDIT_MATCHER = "edit_file|update_file|write_file|apply_patch"
-_FILE_VARIABLE = "TOOLHAFT_FILE_PATH"
-_PLACEHOLDER = "{file}"
-# What bash takes as one: an escaped character, a single-quoted text, a double-quoted one; or the placeholder.
-_PIECES = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\{file\}""", re.DOTALL)
 
 
 class HookEvent(StrEnum):
@@ -91,7 +88,7 @@ class Hook:
             self._check()
             object.__setattr__(self, "event", HookEvent(self.event))
             object.__setattr__(self, "file_patterns", _listed(self.file_patterns))
-            object.__setattr__(self, "_script", _with_variable(self.command or ""))
+            object.__setattr__(self, "_script", with_variable(self.command or ""))
             object.__setattr__(self, "_is_wanted", _whole_name(self.matcher))
             object.__setattr__(self, "_globs", tuple(map(compile_glob, self.file_patterns)))
         except ValueError as error:
@@ -133,9 +130,9 @@ class Hook:
     def runs(self, paths: Sequence[str]) -> list[str]:
         """The path that each run of the hook is about; a single "" where it is about no path."""
         chosen = self.chosen(paths)
-        if _FILE_VARIABLE not in self._script:
+        if FILE_VARIABLE not in self._script:
             return chosen[:1] or [""]
-        return chosen or ([] if _PLACEHOLDER in (self.command or "") else [""])
+        return chosen or ([] if FILE in (self.command or "") else [""])
 
     def _check(self) -> None:
         if self.event not in list(HookEvent):
@@ -186,24 +183,3 @@ def _whole_name(matcher: str) -> Callable[[str], object]:
             f"matcher={matcher!r} is no regular expression ({error}). It is for the whole name of a tool: "
             "'write_file|edit_file', 'mcp_.*'."
         ) from error
-
-
-def _with_variable(command: str) -> str:
-    r"""The command with `{file}` as a variable, quoted for the place where it stands.
-
-    In single quotes it is left to the shell that gets the text: `sh -c 'ruff check {file}'`.
-    """
-    variable = f'"${{{_FILE_VARIABLE}}}"'
-
-    def placed(found: re.Match[str]) -> str:
-        piece = found[0]
-        if piece.strip("'\"") == _PLACEHOLDER:
-            return variable
-        if piece.startswith('"') and _PLACEHOLDER in piece:
-            raise ValueError(
-                f"in command={command!r} {_PLACEHOLDER} stands in double quotes, where a file's name could become part "
-                f"of the script. Write it without quotes: it is quoted already."
-            )
-        return piece.replace(_PLACEHOLDER, variable) if piece.startswith("'") else piece
-
-    return _PIECES.sub(placed, command)

@@ -12,6 +12,7 @@ import shlex
 import tempfile
 from asyncio import to_thread
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from toolhaft.pipeline.hook import Block, Hook
@@ -30,12 +31,13 @@ _BLOCKED = 2
 class HookCommands:
     """Runs the commands of hooks."""
 
-    def __init__(self) -> None:
+    @cached_property
+    def _commands(self) -> Commands:
         home = os.path.expanduser("~")
         places = {"TMPDIR": tempfile.gettempdir(), "HOME": home}
         places |= {"XDG_CACHE_HOME": f"{home}/.cache", "PIP_CACHE_DIR": f"{home}/.cache/pip"}
-        own = {name: place for name, place in places.items() if name not in os.environ}
-        self._commands = Commands("/", confinement="none", env=own, pass_env=tuple(os.environ), limits=_LIMITS)
+        missing = {name: place for name, place in places.items() if name not in os.environ}
+        return Commands("/", confinement="none", env=missing, pass_env=tuple(os.environ), limits=_LIMITS)
 
     async def ask(self, hook: Hook, told: dict[str, Any], variables: Mapping[str, str]) -> Answer:
         """What the hook's command answers that reads `told` on stdin.
@@ -55,8 +57,10 @@ class HookCommands:
         return printed_answer(outcome.stdout)
 
     async def aclose(self) -> None:
-        """End what still runs."""
-        await self._commands.aclose()
+        """End what still runs; a hook that is asked later finds the environment as it is then."""
+        if "_commands" in vars(self):
+            await self._commands.aclose()
+            del self._commands
 
     async def _run(self, hook: Hook, told: bytes, variables: Mapping[str, str]) -> CommandOutcome:
         folder = host_folder()

@@ -31,6 +31,8 @@ from toolhaft.pipeline.hook_process import HookCommands
 LOGGER = logging.getLogger("toolhaft.hooks")
 
 _MOST_IN_BACKGROUND = 20
+# Characters of arguments in which paths are found before the event loop has to wait.
+_LONG = 8_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +56,15 @@ class Hooks:
 
     def __init__(self, hooks: Iterable[Hook] = ()) -> None:
         enabled = [hook for hook in hooks if hook.enabled]
-        self._hooks = {event: tuple(hook for hook in enabled if hook.event == event) for event in HookEvent}
+        self._hooks: dict[str, tuple[Hook, ...]] = {
+            event: tuple(hook for hook in enabled if hook.event == event) for event in HookEvent
+        }
         self._commands = HookCommands()
         self._background: set[asyncio.Task[None]] = set()
 
     def has(self, event: HookEvent | str) -> bool:
         """Whether anybody wants to know of the event."""
-        return bool(self._hooks[HookEvent(event)])
+        return bool(self._hooks[event])
 
     async def before_call(self, call: Call) -> BeforeCall:
         """What the pre hooks make of the call. What they change in an approved call is dropped.
@@ -173,8 +177,11 @@ class Hooks:
 
 
 async def _paths(call: Call, hooks: Iterable[Hook]) -> tuple[str, ...]:
-    """The paths of the call, found in a thread as commands and patches may be long; none where no hook looks."""
-    return await asyncio.to_thread(paths_of, call) if any(hook.needs_paths for hook in hooks) else ()
+    """The paths of the call; none where no hook looks at them."""
+    if not any(hook.needs_paths for hook in hooks):
+        return ()
+    is_long = sum(len(value) for value in call.args.values() if isinstance(value, str)) > _LONG
+    return await asyncio.to_thread(paths_of, call) if is_long else paths_of(call)
 
 
 def _note(error: HookError, hook: Hook) -> list[Answer]:
