@@ -54,18 +54,17 @@ def foreign(**args: Any) -> Call:
 
 async def refused(rails: Guardrails, call: Call) -> Refused:
     """The refusal of a call: by the guardrails, or in their name by the workspace once the tool is awaited."""
-    try:
+
+    async def run() -> None:
         await rails.admit(call, preview=Preview(call))
-    except Refused as error:
-        return error
-    assert call.spec is not None, "nobody refused"
-    try:
-        await call.spec.function(**call.args)
-    except FileOperationError as error:
-        found = rails.refused(error)
-        assert found is not None, error
-        return found
-    raise AssertionError(f"nobody refused {call.name} {call.args}")
+        if call.spec is not None:
+            await call.spec.function(**call.args)
+
+    with pytest.raises((Refused, FileOperationError)) as raised:
+        await run()
+    found = raised.value if isinstance(raised.value, Refused) else rails.refused(raised.value)
+    assert found is not None, raised.value
+    return found
 
 
 PATCH = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-one\n+two\n"
@@ -153,6 +152,7 @@ async def test_what_no_rule_is_about_passes(rails: Guardrails, tool: Any, args: 
         {"path": "uv.lock"},
         {"path": ".env"},
         {"path": "a\0b/.env"},
+        {"paths": ["a\0b", "\ud800", "notes.txt"]},
         {"path": "\ud800/.env"},
         {"command": "cat api.secret"},
         {"cmd": ["cat", "api.secret"]},
@@ -167,6 +167,15 @@ async def test_somebody_elses_tool_is_judged_as_one_that_writes_whatever_its_arg
 
     with use_workspace(folder), pytest.raises(Refused, match="^Guardrail: "):
         await rails.admit(call, preview=Preview(call))
+
+
+async def test_without_any_rule_a_tool_of_ours_passes_and_its_preview_is_not_asked(folder: Path) -> None:
+    async def preview() -> None:
+        raise AssertionError("nobody needs to know")
+
+    with use_workspace(folder):
+        for tool, args in ((read_file, {"filepath": "a"}), (write_file, {"filepath": "a", "content": ""})):
+            assert (await Guardrails().admit(call_of(tool, args), preview=preview)).warnings == []
 
 
 async def test_without_any_rule_the_workspaces_own_hold_for_somebody_elses_tool(folder: Path) -> None:

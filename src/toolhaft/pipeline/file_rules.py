@@ -151,7 +151,9 @@ def _folder_of(place: WorkspaceBackend) -> LocalWorkspace | None:
 
 
 def _check_local(place: LocalWorkspace, paths: Sequence[PathUse], access: Access, cwd: str) -> None:
-    try:
-        check_paths(paths, access, root=os.path.realpath(place.ref.id), cwd=cwd)
-    except ValueError:  # no path at all: a NUL in it, half of a surrogate pair
-        check_path_texts(paths, access, cwd=cwd)
+    root = os.path.realpath(place.ref.id)
+    for use in paths:
+        try:
+            check_paths([use], access, root=root, cwd=cwd)
+        except ValueError:  # no path at all: a NUL in it, half of a surrogate pair
+            check_path_texts([use], access, cwd=cwd)
