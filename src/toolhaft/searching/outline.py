@@ -6,7 +6,6 @@ the rules leave out is counted by kind, with one example of each.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from .ignore import IgnoreRules, Read
@@ -28,28 +27,30 @@ class Entry(Protocol):
 Scan = Callable[[str], Sequence[Entry]]
 
 
-@dataclass(slots=True, kw_only=True)
 class Node:
     """A file or folder of the outline. `not_shown` counts the entries of a folder that did not fit."""
 
-    name: str
-    is_dir: bool
-    is_link: bool = False
-    size: int | None = None
-    children: list["Node"] = field(default_factory=list["Node"])
-    not_shown: int = 0
-    problem: str = ""
+    __slots__ = ("children", "is_dir", "is_link", "name", "not_shown", "problem", "size")
+
+    def __init__(self, *, name: str, is_dir: bool, is_link: bool = False, size: int | None = None) -> None:
+        self.name = name
+        self.is_dir = is_dir
+        self.is_link = is_link
+        self.size = size
+        self.children: list[Node] = []
+        self.not_shown = 0
+        self.problem = ""
 
 
-@dataclass(slots=True, kw_only=True)
 class Outline:
     """What `outline` found. `left_out` counts what a rule left out, each kind with its first example."""
 
-    root: Node
-    files: int = 0
-    folders: int = 0
-    not_shown: int = 0
-    left_out: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.files = 0
+        self.folders = 0
+        self.not_shown = 0
+        self.left_out: dict[str, tuple[int, str]] = {}
 
     def leave_out(self, kind: str, example: str) -> None:
         """Count one more entry that a rule leaves out."""
@@ -73,7 +74,7 @@ def outline(
     `folder` itself; a folder below that cannot be listed is shown with its problem.
     """
     read = _with_patterns(read, ignore)
-    made = Outline(root=Node(name=folder, is_dir=True))
+    made = Outline(Node(name=folder, is_dir=True))
     queue = deque([(made.root, folder, _rules_above(folder, read), scan(folder or "."))])
     while queue:
         node, path, above, entries = queue.popleft()

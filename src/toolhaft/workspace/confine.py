@@ -10,9 +10,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .hidden import is_below
 from .outcome import ConfinedBy
@@ -42,8 +41,7 @@ class ConfinementUnavailableError(RuntimeError):
     """The confinement that was asked for does not work here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Means(NamedTuple):
     """The means that is used, why, and the program if it is one."""
 
     by: ConfinedBy
@@ -51,8 +49,7 @@ class Means:
     program: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
+class Area(NamedTuple):
     """What one command may reach: real paths of this machine."""
 
     root: str

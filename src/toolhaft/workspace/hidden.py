@@ -6,7 +6,7 @@ Only what exists now is hidden, because what is mounted over must exist. A hard 
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .sensitive import matches
 
@@ -81,8 +81,7 @@ def _is_empty(path: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     mtime_ns: int
     seen_ns: int
     subfolders: tuple[str, ...]

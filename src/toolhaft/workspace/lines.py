@@ -13,9 +13,8 @@ from array import array
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Generator, Hashable
-from dataclasses import dataclass, field
 from io import BufferedReader
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from .text import Encoding
 
@@ -31,11 +30,10 @@ _LF = b"\n"
 _ZERO_OR_NOT = b"\0" + b"\xff" * 255
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoints:
+class Checkpoints(NamedTuple):
     """What is known of a file's lines: the LFs before chunk 0, 1, 2, ... and, if its end was reached, the lines."""
 
-    lfs_before: "array[int]" = field(default_factory=lambda: array("Q", [0]))
+    lfs_before: "array[int]" = array("Q", [0])  # never changed; who counts on does so in a copy
     total_lines: int | None = None
 
     @property
