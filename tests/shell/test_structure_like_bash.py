@@ -73,3 +73,38 @@ def test_every_command_that_bash_runs_was_found(start: int, tmp_path: Path) -> N
             if argv:
                 assert any(could_be(command, argv) for command in found.commands if command.words), (script, argv)
     assert understood > 20
+
+
+def lists(start: int, count: int) -> list[str]:
+    """Random rows of commands and operators, some of which bash does not know."""
+    choose = random.Random(start)
+    joints = [";", "&&", "||", "|", "\n", " |\n", "&&\n", ";\n", "\n;", "|&", "&", ";;", "| |", "\n\n"]
+    commands = ["aa", "bb x", "cc > f", "a=1", "cd y", "", "$(aa | bb)", "aa 'x;y'"]
+    return ["".join(choose.choice(commands) + choose.choice(joints) for _ in range(4)) + "aa" for _ in range(count)]
+
+
+@pytest.mark.parametrize("start", range(2 * STRESS))
+def test_a_row_of_pipelines_is_understood_where_bash_does(start: int) -> None:
+    for script in lists(start, 60):
+        done = subprocess.run(["/bin/bash", "-n", "-c", script], capture_output=True, check=False, timeout=20)
+
+        understood = not parse(script).problems
+
+        assert understood <= (done.returncode == 0), script
+        if set("&").isdisjoint(script.replace("&&", "")):
+            assert understood == (done.returncode == 0), script
+
+
+@pytest.mark.parametrize(
+    "row", ["aa; bb", "aa | bb && cc | dd\nee", "cd x && aa | cd y | bb; cc", "aa | $(bb | cc) | dd"]
+)
+def test_a_row_of_pipelines_is_read_as_the_same_row_in_braces_is(row: str) -> None:
+    """In braces the grammar reads it."""
+
+    def told(source: str) -> list[object]:
+        return [
+            (command.text, [before.text for before in command.upstream], command.concurrent, command.folder)
+            for command in parse(source).commands
+        ]
+
+    assert told(row) == told(f"{{ {row}\n}}")

@@ -73,6 +73,7 @@ def parse(source: str) -> Script:
 
 _DATA = frozenset(("word", "variable_name", "extglob_pattern"))
 _LEAVES = _DATA | {"command", "file_redirect"}
+_JOINTS = frozenset((";", "&&", "||", "|"))
 _CASE_ENDS = frozenset((";;", ";&", ";;&"))
 _CLOSERS = frozenset(("}", ")", "fi", "done", "esac"))
 
@@ -100,6 +101,9 @@ class _Reader:
         if len(runs) == 1 and isinstance(runs[0], Run):
             self.emit(runs[0], upstream, functions)
             return
+        if (pipelines := _flat(runs)) is not None:
+            self._run_all(pipelines, upstream, functions)
+            return
         skeleton: list[str] = []
         places: dict[int, Run] = {}
         offset = 0
@@ -118,6 +122,18 @@ class _Reader:
         walk = _Walk(self, places, functions, outermost=not self.nested)
         if root.has_error or not walk.covers(root, upstream):
             raise NotBashError("not a command that bash can read")
+
+    def _run_all(self, pipelines: list[list[Run]], upstream: tuple[Command, ...], functions: tuple[str, ...]) -> None:
+        for pipeline in pipelines:
+            if len(pipeline) == 1:
+                self.emit(pipeline[0], upstream, functions)
+                continue
+            fed, folder = upstream, self.folder
+            for run in pipeline:
+                start = len(self.commands)
+                self.emit(run, fed, functions, concurrent=True)
+                self.folder = folder
+                fed = (*fed, *self.commands[start:])
 
     def guess(self, runs: Items) -> None:
         """List what look like commands in a text that was not understood."""
@@ -270,6 +286,31 @@ class _Walk:
         certain = parent is not None and parent.type == "program" and not (after and after.type == "&")
         if certain and self.outermost:
             self.reader.names.add(run.words[0].text)
+
+
+def _flat(runs: Items) -> list[list[Run]] | None:
+    """The pipelines of what has no structure but pipelines in a row, as most commands do; None for all else.
+
+    The grammar would find the same in it, and takes half of the time to.
+    """
+    pipelines: list[list[Run]] = []
+    may_join = wants_more = pipes = False  # an operator may come; a command must come; it is fed by the one before
+    for run in runs:
+        if isinstance(run, Run):
+            if may_join:
+                return None
+            if pipes:
+                pipelines[-1].append(run)
+            else:
+                pipelines.append([run])
+            may_join, wants_more, pipes = True, False, False
+        elif run == "\n":
+            may_join = False
+        elif may_join and run in _JOINTS:
+            may_join, wants_more, pipes = False, run != ";", run == "|"
+        else:
+            return None
+    return None if wants_more else pipelines
 
 
 def _nested(run: Run) -> list[Items]:
