@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolReturn
-from pydantic_ai.exceptions import UserError
+from pydantic_ai.exceptions import RunCancelled, UserError
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.workspaces import WorkspaceBackend
@@ -82,8 +82,8 @@ class GovernedToolset(FunctionToolset[Any]):
                 return await self.pipeline.run(
                     call, validate=tool.args_validator.validate_python, tool=run, tracer=tracer_of(ctx)
                 )
-        except AbortedError:
-            _cancel(ctx)
+        except AbortedError as aborted:
+            _cancel(ctx, aborted)
             raise
 
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
@@ -94,12 +94,13 @@ class GovernedToolset(FunctionToolset[Any]):
         return nullcontext()
 
 
-def _cancel(ctx: RunContext[Any]) -> None:
+def _cancel(ctx: RunContext[Any], aborted: AbortedError) -> None:
     """End the agent run, if there is one; without one the caller gets the exception."""
     try:
         ctx.cancel()
     except UserError:
-        return
+        if ctx.agent is not None:  # a durable engine's activity: whatever else is raised there is tried again for ever
+            raise RunCancelled(str(aborted)) from aborted
 
 
 def governed_place(pipeline: Pipeline, workspace: str | Path | WorkspaceBackend) -> ToolWorkspace:
