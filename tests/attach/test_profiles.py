@@ -1,11 +1,12 @@
 """Which tools an agent gets."""
 
 import types
+from pathlib import Path
 
 import pytest
 
 import toolhaft.tools
-from toolhaft import ToolNotFoundError, base_tool
+from toolhaft import ModelRetry, ToolNotFoundError, base_tool, use_workspace
 from toolhaft.attach.instructions import instructions_for
 from toolhaft.attach.profiles import PROFILES, chosen_tools, is_allowed
 from toolhaft.spec import ToolKind, tool_spec
@@ -25,6 +26,23 @@ def names(*args: object, **kwargs: object) -> list[str]:
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_a_profile_is_its_tools_in_order_but_for_submit(profile: str) -> None:
     assert names(profile) == [name for name in PROFILES[profile] if name != "submit"]
+
+
+async def test_in_the_profile_architect_write_file_replaces_unless_told_otherwise(tmp_path: Path) -> None:
+    [write_file] = [tool for tool in chosen_tools("architect") if tool_spec(tool).name == "write_file"]
+    (tmp_path / "a.txt").write_text("old")
+    preview = tool_spec(write_file).preview
+    assert preview is not None
+
+    with use_workspace(tmp_path):
+        previewed = await preview("a.txt", "new")
+        await write_file("a.txt", "new")
+        with pytest.raises(ModelRetry):
+            await write_file("a.txt", "newer", mode="create")
+
+    assert "+new" in previewed
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert '"overwrite" if left out' in str(tool_spec(write_file).schema)
 
 
 def test_read_only_is_every_tool_that_reads() -> None:

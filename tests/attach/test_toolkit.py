@@ -2,14 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.attach.agents import answers, calling
 from toolhaft import LocalWorkspace, Toolkit, ToolNotFoundError, base_tool
+from toolhaft.pipeline.guardrails import Guardrails, QualityGate
+from toolhaft.pipeline.hooks import Hook, Hooks
 from toolhaft.tools import list_dir, read_file
 
 
@@ -147,3 +150,96 @@ async def test_it_loads_from_an_agent_spec_file(project: Path, tmp_path: Path) -
     result = await agent.run("read", model=calling([("read_file", {"filepath": "README.md"})]))
 
     assert "It adds numbers." in answers(result.all_messages())[0].model_response_str()
+
+
+class TestFromFile:
+    """A toolkit that a configuration file describes."""
+
+    FILE = """mode = "yolo"
+tools = ["read_file", "write_file", "bash"]
+
+[workspace]
+root = "."
+read_only = false
+
+[commands]
+enabled = false
+
+[guardrails]
+protected_files = ["README.md"]
+"""
+
+    async def test_it_has_the_tools_and_the_rules_of_the_file(self, project: Path) -> None:
+        (project / "toolhaft.toml").write_text(self.FILE)
+        kit = Toolkit.from_file(project / "toolhaft.toml")
+        calls = [("write_file", {"filepath": name, "content": "x", "mode": "overwrite"}) for name in ("README.md", "n")]
+
+        result = await Agent(calling(calls), capabilities=[kit]).run("Go.")
+
+        assert await names_offered(kit) == {"read_file", "write_file"}
+        refused, done = answers(result.all_messages())
+        assert "[protected_files, toolhaft.toml:12]" in refused.model_response_str()
+        assert done.outcome == "success"
+        assert (project / "n").read_text() == "x"
+
+    async def test_an_agent_spec_may_name_the_file(self, project: Path) -> None:
+        (project / "toolhaft.toml").write_text(self.FILE)
+        spec = {"model": "test", "capabilities": [{"Toolkit": {"file": str(project / "toolhaft.toml")}}]}
+
+        agent = Agent.from_spec(spec, custom_capability_types=[Toolkit])
+
+        kits: list[Any] = []
+        agent.root_capability.apply(lambda capability: kits.append(capability))
+        [kit] = [kit for kit in kits if isinstance(kit, Toolkit)]
+        assert set(kit.toolset.specs) == {"read_file", "write_file"}
+
+    def test_a_file_and_other_settings_contradict_each_other(self) -> None:
+        with pytest.raises(ValueError, match="says everything about the toolkit"):
+            Toolkit.from_spec(file="toolhaft.toml", mode="yolo")
+
+    def test_an_unreadable_policy_is_an_error_and_no_toolkit(self, project: Path) -> None:
+        (project / "toolhaft.toml").write_text("mode = [")
+
+        with pytest.raises(ValueError, match=r"toolhaft\.toml"):
+            Toolkit.from_file(project / "toolhaft.toml")
+
+
+async def test_quality_gates_send_the_output_back_until_they_pass(project: Path) -> None:
+    gate = QualityGate(name="there", command="test -e done.txt")
+    kit = Toolkit(project, mode="yolo", guardrails=Guardrails(quality_gates=[gate]))
+
+    def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        match len(messages):
+            case 1:
+                return ModelResponse(parts=[TextPart("I am done.")])
+            case 3:
+                return ModelResponse(parts=[ToolCallPart("write_file", {"filepath": "done.txt", "content": "x"})])
+            case _:
+                return ModelResponse(parts=[TextPart("Now I am.")])
+
+    result = await Agent(FunctionModel(respond), capabilities=[kit]).run("Go.")
+
+    assert result.output == "Now I am."
+    assert "there" in str(result.all_messages()[2])
+
+
+async def test_events_of_the_run_reach_the_hooks_of_the_toolkit(project: Path) -> None:
+    heard: list[str] = []
+
+    def spy(occasion: dict[str, Any]) -> None:
+        heard.append(occasion["event"])
+
+    events = ("session_start", "pre_llm_call", "pre_tool_use", "post_tool_use", "agent_complete", "session_end")
+    kit = Toolkit(project, hooks=Hooks([Hook(event, "spy", function=spy) for event in events]))
+
+    await Agent(calling([("read_file", {"filepath": "README.md"})]), capabilities=[kit]).run("Go.")
+
+    assert heard == [
+        "session_start",
+        "pre_llm_call",
+        "pre_tool_use",
+        "post_tool_use",
+        "pre_llm_call",
+        "agent_complete",
+        "session_end",
+    ]

@@ -90,13 +90,17 @@ class Configuration:
             network=commands.network,
         )
 
-    def open_workspace(self) -> LocalWorkspace:
-        """The folder that `[workspace]` and `[commands]` describe; without the guardrails, see `Guardrails.over`."""
+    def open_workspace(self, root: str | Path | None = None, *, allow_delete: bool = False) -> LocalWorkspace:
+        """The folder that `[workspace]` and `[commands]` describe, or another one under the same rules.
+
+        `allow_delete` allows it where the file does not.
+        The guardrails are not in it: see `Guardrails.over`.
+        """
         workspace = self.keys.workspace
         return LocalWorkspace(
-            self.root,
+            self.root if root is None else root,
             read_only=workspace.read_only,
-            allow_delete=workspace.allow_delete,
+            allow_delete=allow_delete or workspace.allow_delete,
             sensitive_files=workspace.sensitive_files,
             commands=self.command_rules(),
         )

@@ -10,6 +10,7 @@ from typing import Any
 from toolhaft.discovery import BUILT_IN, discover_package
 from toolhaft.registry import Registry
 from toolhaft.spec import ToolKind, tool_spec
+from toolhaft.tools._overwriting import write_file as overwriting
 
 READ_ONLY = "read-only"
 
@@ -92,7 +93,6 @@ def _meant(one: Chosen) -> Sequence[Callable[..., Any]]:
     if one == READ_ONLY:
         tools = [tool.load() for tool in discover_package(BUILT_IN).tools.values()]
         return [tool for tool in tools if tool_spec(tool).kind is ToolKind.READ]
-    # A profile names tools of later versions too; whoever names a tool himself is told when there is none.
-    if one in PROFILES:
-        return built_in.select(PROFILES[one], missing="ignore")
-    return built_in.select([one])
+    if one == "architect":
+        built_in.register(overwriting, replace=True)
+    return built_in.select(PROFILES.get(one, (one,)))

@@ -54,6 +54,14 @@ def tracer_of(ctx: RunContext[Any]) -> Tracer | None:
         return None
 
 
+def cancel_run(ctx: RunContext[Any]) -> None:
+    """End the agent run, if there is one; without one the caller gets the exception."""
+    try:
+        ctx.cancel()
+    except UserError:
+        return
+
+
 def _names_requests(output: object) -> bool:
     if isinstance(output, Sequence) and not isinstance(output, str):
         return any(map(_names_requests, cast("Sequence[object]", output)))

@@ -8,28 +8,25 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic_ai import ModelRetry, RunContext, ToolOutput, ToolReturn
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, OutputContext
-from pydantic_ai.exceptions import SkipToolExecution
-from pydantic_ai.messages import ToolCallPart
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai import ModelRetry, RunContext, ToolOutput
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, OutputContext
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.workspaces import WorkspaceBackend, WorkspaceRef
 
+from toolhaft.attach.configuration import Configuration, hooks_of, load_configuration
+from toolhaft.attach.events import RunEvents
+from toolhaft.attach.gate import Gate
 from toolhaft.attach.instructions import instructions_for
 from toolhaft.attach.profiles import chosen_tools
-from toolhaft.attach.run import call_of, tracer_of, validator_of
-from toolhaft.attach.toolset import GovernedToolset, is_governed
-from toolhaft.pipeline.confirmation import AbortedError, Answerer, Mode
+from toolhaft.attach.toolset import GovernedToolset
+from toolhaft.pipeline.confirmation import Answerer, Mode
 from toolhaft.pipeline.guardrails import Guardrails
 from toolhaft.pipeline.hooks import Hooks
 from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.spec import tool_spec
 from toolhaft.tools import submit
 from toolhaft.workspace import CommandRules, LocalWorkspace
-
-# pydantic-ai's own tools that load tools and capabilities: what these then do is judged.
-_ONLY_REVEALS = ("capability-load", "tool-search")
 
 
 @dataclass
@@ -66,8 +63,8 @@ class Toolkit(AbstractCapability[Any]):
     allowed_tools: Sequence[str] | None = None
     """Patterns of names: only tools that match one are offered. `[]` offers none."""
 
-    commands: CommandRules | None = None
-    """Rules for commands in the folder."""
+    commands: CommandRules | bool = True
+    """Rules for commands in the folder; False leaves the tools that run commands out."""
 
     read_only: bool = False
     """Whether the folder may be changed."""
@@ -83,14 +80,17 @@ class Toolkit(AbstractCapability[Any]):
     def __post_init__(self) -> None:
         if isinstance(self.workspace, str | Path):
             self.workspace = LocalWorkspace(
-                self.workspace, read_only=self.read_only, allow_delete=self.allow_delete, commands=self.commands
+                self.workspace,
+                read_only=self.read_only,
+                allow_delete=self.allow_delete,
+                commands=None if isinstance(self.commands, bool) else self.commands,
             )
-        elif self.read_only or self.allow_delete or self.commands:
+        elif self.read_only or self.allow_delete or not isinstance(self.commands, bool):
             raise ValueError(
                 "read_only, allow_delete and commands are settings of a folder that the toolkit opens, and it was "
                 f"given workspace={self.workspace!r}. Make the settings there, or give the folder's path."
             )
-        functions = chosen_tools(self.tools, allowed=self.allowed_tools)
+        functions = chosen_tools(self.tools, allowed=self.allowed_tools, commands=self.commands is not False)
         pipeline = Pipeline(
             mode=self.mode,
             guardrails=self.guardrails,
@@ -101,6 +101,38 @@ class Toolkit(AbstractCapability[Any]):
         if self.workspace is not None:
             self.workspace = self.guardrails.over(self.workspace)
         self.toolset = GovernedToolset(functions, workspace=self.workspace, pipeline=pipeline, id=self.id)
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, answerer: Answerer | None = None) -> Toolkit:
+        """The toolkit that a configuration file describes (`toolhaft.toml`, or the same in YAML or JSON).
+
+        Raises `ConfigurationError` that names file, line and key.
+        """
+        return cls.from_configuration(load_configuration(path), answerer=answerer)
+
+    @classmethod
+    def from_spec(cls, *args: Any, file: str | None = None, **settings: Any) -> Toolkit:
+        """The toolkit that an agent spec describes: by its fields, or by `file`, a configuration file."""
+        if file is None:
+            return cls(*args, **settings)
+        if args or settings:
+            raise ValueError(f"file={file!r} says everything about the toolkit. Write the other settings there.")
+        return cls.from_file(file)
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, *, answerer: Answerer | None = None) -> Toolkit:
+        """The toolkit that a loaded configuration describes."""
+        return cls(
+            configuration.open_workspace(),
+            configuration.tools,
+            mode=configuration.mode,
+            answerer=answerer,
+            guardrails=configuration.guardrails(),
+            hooks=Hooks(hooks_of(configuration)),
+            dry_run=configuration.dry_run,
+            allowed_tools=configuration.allowed_tools,
+            commands=configuration.commands.enabled,
+        )
 
     @property
     def output_type(self) -> ToolOutput[str]:
@@ -115,9 +147,11 @@ class Toolkit(AbstractCapability[Any]):
         """Which of the agent's tools to choose for what."""
         return instructions_for(self.toolset.specs)
 
-    def get_ordering(self) -> CapabilityOrdering:
-        """The last to see a call before it runs."""
-        return CapabilityOrdering(position="innermost")
+    def for_agent(self, agent: AbstractAgent[Any, Any]) -> AbstractCapability[Any]:
+        """This toolkit, with what judges the agent's other tools and what tells hooks of its runs."""
+        parts: list[AbstractCapability[Any]] = [self, Gate(self.toolset.pipeline)]
+        events = RunEvents(self.hooks)
+        return CombinedCapability([events, *parts] if events.is_needed else parts)
 
     def get_workspace(self, ctx: RunContext[Any], *, ref: WorkspaceRef | None) -> WorkspaceBackend | None:
         """The toolkit's own workspace, so that `ctx.workspace` is what the tools act in."""
@@ -125,24 +159,6 @@ class Toolkit(AbstractCapability[Any]):
         if self.workspace is None or (ref is not None and ref != self.workspace.ref):
             return None
         return self.workspace
-
-    async def before_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Judge a call whose tool did not come through a leaf of ours, and so meets the pipeline nowhere else."""
-        if is_governed(tool_def) or tool_def.tool_kind in _ONLY_REVEALS:
-            return args
-        validate = validator_of(ctx, call.tool_name)
-        try:
-            admitted = await self.toolset.pipeline.admit(
-                call_of(ctx, call.tool_name, args, spec=None), validate=validate, tracer=tracer_of(ctx)
-            )
-        except AbortedError:
-            ctx.cancel()
-            raise
-        if isinstance(admitted, ToolReturn):
-            raise SkipToolExecution(admitted)
-        return dict(admitted)
 
     async def after_output_process(self, ctx: RunContext[Any], *, output_context: OutputContext, output: Any) -> Any:
         """Send the failures of the gates back to the model before its output is accepted."""

@@ -14,12 +14,15 @@ from secrets import token_hex
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolReturn
+<<<<<<< main
 from pydantic_ai.exceptions import RunCancelled, UserError
+=======
+>>>>>>> local
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.workspaces import WorkspaceBackend
 
-from toolhaft.attach.run import call_of, tracer_of
+from toolhaft.attach.run import call_of, cancel_run, tracer_of
 from toolhaft.pipeline.answer import parted
 from toolhaft.pipeline.confirmation import AbortedError
 from toolhaft.pipeline.pipeline import Pipeline
@@ -82,8 +85,13 @@ class GovernedToolset(FunctionToolset[Any]):
                 return await self.pipeline.run(
                     call, validate=tool.args_validator.validate_python, tool=run, tracer=tracer_of(ctx)
                 )
+<<<<<<< main
         except AbortedError as aborted:
             _cancel(ctx, aborted)
+=======
+        except AbortedError:
+            cancel_run(ctx)
+>>>>>>> local
             raise
 
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
@@ -94,6 +102,7 @@ class GovernedToolset(FunctionToolset[Any]):
         return nullcontext()
 
 
+<<<<<<< main
 def _cancel(ctx: RunContext[Any], aborted: AbortedError) -> None:
     """End the agent run, if there is one; without one the caller gets the exception."""
     try:
@@ -103,6 +112,8 @@ def _cancel(ctx: RunContext[Any], aborted: AbortedError) -> None:
             raise RunCancelled(str(aborted)) from aborted
 
 
+=======
+>>>>>>> local
 def governed_place(pipeline: Pipeline, workspace: str | Path | WorkspaceBackend) -> ToolWorkspace:
     """A folder or workspace as tools see it, with the pipeline's rules on files in all that is done there."""
     place = LocalWorkspace(workspace) if isinstance(workspace, str | Path) else workspace

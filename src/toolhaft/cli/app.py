@@ -29,7 +29,10 @@ Asks = Annotated[Mode, typer.Option("--mode", help="Who is asked before a call: 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what every call would do, and do nothing.")]
 Commands = Annotated[bool, typer.Option("--allow-commands/--no-commands", help="Whether there are tools for commands.")]
 Delete = Annotated[bool, typer.Option("--allow-delete", help="Let tools delete files.")]
-Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The folder that tools may touch.")]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="A file such as toolhaft.toml: workspace, guardrails, ...")
+]
+Workspace = Annotated[Path | None, typer.Option("--workspace", "-w", help="The folder that tools may touch.")]
 
 
 @app.command("list")
@@ -60,7 +63,7 @@ def show(
 def call(
     tool: Annotated[str | None, typer.Argument(help="A tool's name.")] = None,
     args: Annotated[str, typer.Argument(help='Its arguments as JSON, such as \'{"filepath": "a.txt"}\'.')] = "{}",
-    workspace: Workspace = Path(),
+    workspace: Workspace = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as one JSON object.")] = False,
     stdin: Annotated[
         bool, typer.Option("--stdin", help='Read one {"tool", "args", "workspace"} a line, answer one line each.')
@@ -70,10 +73,11 @@ def call(
     dry_run: DryRun = False,
     allow_commands: Commands = True,
     allow_delete: Delete = False,
+    config: Config = None,
 ) -> None:
     """Call a tool. Exit status: 0 it succeeded, 1 it failed, 2 it could not be run, 130 you aborted."""
     from toolhaft.cli.call import call_lines, call_once
-    from toolhaft.cli.settings import Settings
+    from toolhaft.cli.settings import Settings, load
 
     settings = Settings(
         workspace=workspace,
@@ -82,6 +86,7 @@ def call(
         preview=preview,
         allow_commands=allow_commands,
         allow_delete=allow_delete,
+        configuration=load(config),
     )
     if stdin:
         raise typer.Exit(asyncio.run(call_lines(sys.stdin.buffer, sys.stdout, settings)))
@@ -110,7 +115,7 @@ def classify_command(
 @app.command()
 def undo(
     change_id: Annotated[str, typer.Argument(help="The id that the answer of a change gave.")],
-    workspace: Workspace = Path(),
+    workspace: Workspace = None,
 ) -> None:
     """Take back a change that a tool made."""
     import json
@@ -129,6 +134,10 @@ def demo(
     project: Annotated[
         Path | None, typer.Argument(help="A project to work on a copy of; toolhaft's own if left out.")
     ] = None,
+    mode: Asks = Mode.YOLO,
+    dry_run: DryRun = False,
+    allow_delete: Delete = False,
+    config: Config = None,
 ) -> None:
     """Let an agent do a job on a copy of a project, and show every call as it happens.
 
@@ -136,5 +145,7 @@ def demo(
     TOOLHAFT_MODEL=provider:name it is that model.
     """
     from toolhaft.cli.demo import run_demo
+    from toolhaft.cli.settings import Settings, load
 
-    raise typer.Exit(asyncio.run(run_demo(project)))
+    settings = Settings(mode=mode.value, dry_run=dry_run, allow_delete=allow_delete, configuration=load(config))
+    raise typer.Exit(asyncio.run(run_demo(project, settings)))

@@ -66,7 +66,7 @@ class _Caller:
         if isinstance(request, str):
             return ToolResult(tool_name="", success=False, error=request), 2
         name, args = request["tool"], request.get("args", {})
-        folder = request.get("workspace", str(self._settings.workspace))
+        folder = request.get("workspace", self._settings.folder)
         problem = _problem(args, folder)
         if problem:
             return ToolResult(tool_name=name, success=False, error=problem), 2

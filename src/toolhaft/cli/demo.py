@@ -21,6 +21,7 @@ import toolhaft
 from toolhaft.attach.toolkit import Toolkit
 from toolhaft.cli import fault
 from toolhaft.cli.scripted import scripted_model, survey
+from toolhaft.cli.settings import Settings
 
 JOB = """\
 Survey the project in your workspace. Look around with list_dir, then read at least five of its Python files with
@@ -33,7 +34,7 @@ _ROW = re.compile(r"^\| `?([^|`]+?)`? \| (\d+) \| (\d+) \|$", re.MULTILINE)
 _DEFINITION = re.compile(r"^\s*(async )?def ", re.MULTILINE)
 
 
-async def run_demo(project: Path | None) -> int:
+async def run_demo(project: Path | None, settings: Settings) -> int:
     """Do the job on a copy of `project`: 0 when the report is there, its counts are true, and the fault is repaired."""
     source = project or _own_project()
     if not source.is_dir():
@@ -47,12 +48,25 @@ async def run_demo(project: Path | None) -> int:
         print(f"An agent works on a copy of {source.resolve().name}/ ({_name(model)})\n", flush=True)
         if is_broken:
             print(f"One function of the copy is broken: {fault.shown(copy)}\n", flush=True)
-        kit = Toolkit(copy, tools="files", mode="yolo")  # it is a copy
+        kit = _toolkit(copy, settings)
         agent = Agent(model, capabilities=[kit], output_type=kit.output_type)
         result = await agent.run(f"{JOB}\n\n{fault.FAILURE}" if is_broken else JOB)
         print(f"\nSubmitted: {result.output}\n")
         status = _show_and_check(copy)
         return max(status, _show_repair(copy, result.all_messages())) if is_broken else status
+
+
+def _toolkit(folder: Path, settings: Settings) -> Toolkit:
+    pipeline = settings.pipeline()
+    return Toolkit(
+        settings.open(str(folder)),
+        tools="files",
+        mode=pipeline.mode,
+        answerer=pipeline.answerer,
+        guardrails=pipeline.guardrails,
+        hooks=pipeline.hooks,
+        dry_run=pipeline.dry_run,
+    )
 
 
 def _show_repair(project: Path, messages: Sequence[ModelMessage]) -> int:
