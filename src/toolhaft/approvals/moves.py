@@ -13,7 +13,7 @@ from typing import Any
 
 from toolhaft.approvals.errors import AlreadyDecided, CannotBegin, LeaseLost, PauseTaken, WrongDigest
 from toolhaft.approvals.pause import Pause, PauseState
-from toolhaft.approvals.record import ApprovalRecord, CallKey, Decision, Lease
+from toolhaft.approvals.record import ApprovalRecord, CallKey, Decision, Lease, copied
 from toolhaft.approvals.states import OPEN, WAYS, State
 
 TIME = "time"
@@ -38,6 +38,7 @@ PauseLaw = Callable[[Pause | None, float], Pause]
 def filed(record: ApprovalRecord, now: float, *, ttl_seconds: float) -> Step:
     """The first step of every record."""
     fresh = replace(record, state=State.PENDING, created=now, changed=now, expires=now + ttl_seconds)
+    fresh = replace(fresh, arguments=copied(record.arguments), preview=copied(record.preview))
     fresh = replace(fresh, decisions=(), lease=None, result=None, error=None)
     return Step(record=fresh, by=record.asked_by or "", reason=record.reason)
 
@@ -58,13 +59,13 @@ def decided(key: CallKey, decision: Decision) -> Law:
         target = decision.target
         if record is None or record.state not in OPEN or (record.state, target) not in WAYS:
             raise AlreadyDecided(key, record)
-        stamped = replace(decision, at=now)
+        stamped = replace(decision, at=now, arguments=copied(decision.arguments), result=copied(decision.result))
         changes: dict[str, Any] = {"decisions": (*record.decisions, stamped)}
         if target is State.APPROVED:
             time_to_begin = record.expires - record.created
             changes |= {"digest": decision.digest or record.digest, "expires": now + time_to_begin, "lease": None}
         elif target is State.DONE:
-            changes["result"] = decision.result
+            changes["result"] = stamped.result
         elif target is State.FAILED:
             changes["error"] = decision.reason
         return [*steps, Step(record=record.moved(target, now, **changes), by=decision.by, reason=decision.reason)]
@@ -126,7 +127,7 @@ def finished(key: CallKey, *, owner: str, result: Any, error: str | None) -> Law
         if record.state in (State.DONE, State.FAILED):
             return []
         target = State.DONE if error is None else State.FAILED
-        return [*steps, Step(record=record.moved(target, now, result=result, error=error), by=owner)]
+        return [*steps, Step(record=record.moved(target, now, result=copied(result), error=error), by=owner)]
 
     return law
 
