@@ -61,7 +61,7 @@ TOOLS: dict[str, Tool] = {
     **dict.fromkeys(names(_ANY), Tool()),
     **dict.fromkeys(("make", "gmake"), _tool(never="eval", values="C f j directory file jobs")),
     "pylint": _tool(never="init-hook load-plugins"),
-    "ruff": _tool("check format rule config linter version clean analyze"),
+    "ruff": _tool("check format rule config linter version clean analyze", bare=True),
     "coverage": _tool("report html xml json lcov combine erase annotate"),
     "pre-commit": _tool("run validate-config validate-manifest"),
     "npm": _tool(
@@ -86,12 +86,14 @@ TOOLS: dict[str, Tool] = {
         "clean validate compile test-compile test package verify integration-test site dependency:tree spotless:check",
         never="s settings gs global-settings",
         values="f pl P T D file projects",
+        bare=True,
     ),
     "gradle": _tool(
         """build test check assemble clean compileJava compileKotlin classes jar tasks dependencies lint
         ktlintCheck detekt spotlessCheck""",
         never="I init-script g gradle-user-home",
         values="p b x D P project-dir",
+        bare=True,
     ),
     "sbt": _tool("compile test clean update scalafmtCheck"),
     "lein": _tool("test compile check deps"),
