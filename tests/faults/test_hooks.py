@@ -91,7 +91,7 @@ async def test_a_hook_that_floods_takes_no_memory_and_refuses(command: str, said
         ("printf '{\\0}'", "printed NULs"),
         ("printf '\\0\\0'", "printed NULs"),
         ("printf '{\"updatedInput\": \\377}'", "begins like JSON and is none"),
-        ('echo \'{"updatedInput": null, "additionalContext": {}}\'', "answered a dict as additionalContext"),
+        ('echo \'{"updatedInput": null, "additionalContext": {}}\'', "answered with additionalContext that is dict"),
         ("kill -SEGV $$", "exit 139"),
         ("python3 -c 'import os; os.abort()'", "exit 134"),
         ("exit 2", None),

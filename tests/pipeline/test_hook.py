@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolhaft.pipeline.hooks import POST_EDIT_MATCHER, Hook, HookEvent, hook_from_setting
+from toolhaft.pipeline.hooks import POST_EDIT_MATCHER, Hook, HookEvent
 
 
 def test_there_are_the_ten_events_and_two_can_be_blocked() -> None:
@@ -99,34 +99,8 @@ def test_what_cannot_be_meant_is_an_error_that_says_which_hook_and_where(wrong: 
     assert said in str(caught.value)
 
 
-def test_a_setting_has_the_names_of_the_configuration() -> None:
-    setting = {"name": "lint", "command": "ruff check {file}", "timeout": 15, "async": True, "file_patterns": ["*.py"]}
+def test_post_edit_of_old_configurations_stands_for_every_tool_that_edits() -> None:
+    hook = Hook("post_tool_use", "lint", command="true", matcher=POST_EDIT_MATCHER)
 
-    hook = hook_from_setting("post_tool_use", setting, source="toolhaft.toml:7")
-
-    assert hook == Hook(
-        HookEvent.POST_TOOL_USE,
-        "lint",
-        command="ruff check {file}",
-        timeout_seconds=15,
-        background=True,
-        file_patterns=("*.py",),
-        source="toolhaft.toml:7",
-    )
-
-
-def test_post_edit_of_old_configurations_follows_every_edit() -> None:
-    hook = hook_from_setting("post_edit", {"name": "lint", "command": "true"})
-
-    assert (hook.event, hook.matcher) == (HookEvent.POST_TOOL_USE, POST_EDIT_MATCHER)
     assert all(hook.is_for(tool) for tool in ("edit_file", "update_file", "write_file", "apply_patch"))
     assert not hook.is_for("read_file")
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [({"name": "a", "comand": "true"}, "unknown key 'comand'"), ({"command": "true"}, "has no name")],
-)
-def test_a_setting_with_a_wrong_or_missing_key_is_an_error(setting: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        hook_from_setting("post_tool_use", setting, source="toolhaft.toml:7")

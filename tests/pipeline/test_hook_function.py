@@ -80,7 +80,7 @@ async def test_what_cannot_be_blocked_goes_on_and_says_that_the_hook_tried() -> 
 
 @pytest.mark.parametrize("answer", [True, "context", {"additionalContext": 5}, {"updatedInput": ["path"]}])
 async def test_an_answer_of_a_wrong_type_refuses(answer: object) -> None:
-    with pytest.raises(Refused, match="Blocked by hook check: the hook itself failed, .* answered a"):
+    with pytest.raises(Refused, match="Blocked by hook check: the hook itself failed, .* answered with"):
         await before(lambda told: answer).before_call(call_of())
 
 

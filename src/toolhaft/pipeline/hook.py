@@ -7,7 +7,7 @@ A command hook speaks by its exit code (`hook_process`), a Python function by wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from toolhaft.pipeline.hook_script import FILE, FILE_VARIABLE, with_variable
 from toolhaft.searching.glob import Glob, compile_glob
 
 MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS = 1, 300
+# What `post_edit` of old configurations stands for.
 POST_EDIT_MATCHER = "edit_file|update_file|write_file|apply_patch"
 
 
@@ -150,25 +151,6 @@ class Hook:
             raise ValueError(f"on_hook_error={self.on_hook_error!r} is none. Use 'block' or 'allow'.")
         if self.on_hook_error == "block" and not self.can_block:
             raise ValueError(f"on_hook_error='block' is only for pre hooks, and {str(self.event)!r} cannot be blocked.")
-
-
-def hook_from_setting(event: str, setting: Mapping[str, Any], *, source: str | None = None) -> Hook:
-    """The hook that a configuration file describes under `hooks.EVENT`.
-
-    `post_edit`, of old configurations, is `post_tool_use` for the tools that edit files. Raises `ValueError` for an
-    event, a key or a value that cannot be.
-    """
-    names = {"timeout": "timeout_seconds", "async": "background"}
-    known = ("name", "command", "matcher", "file_patterns", "timeout", "async", "enabled", "on_hook_error")
-    unknown = sorted(set(setting) - set(known))
-    if unknown or "name" not in setting:
-        wrong = f"unknown key {unknown[0]!r}" if unknown else "no name"
-        raise ValueError(f"{source or 'hooks'}: a hook of {event!r} has {wrong}. Its keys are {', '.join(known)}.")
-    values = {names.get(key, key): value for key, value in setting.items()}
-    if event == "post_edit":
-        event = HookEvent.POST_TOOL_USE
-        values.setdefault("matcher", POST_EDIT_MATCHER)
-    return Hook(event, source=source, **values)
 
 
 def _listed(patterns: Sequence[str] | str) -> tuple[str, ...]:

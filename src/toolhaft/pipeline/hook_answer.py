@@ -61,17 +61,17 @@ def answer_of(said: object) -> Answer:
     if said is None:
         return Answer()
     if not isinstance(said, Mapping):
-        raise HookError(f"answered a {type(said).__name__}; an answer is None, or a dict with {_KEYS}")
+        raise HookError(f"answered with {type(said).__name__} and not with None or a dict of {_KEYS}")
     answer = cast("Mapping[str, Any]", said)
     context, updated = answer.get("additionalContext"), answer.get("updatedInput")
     if not isinstance(context, str | None):
-        raise HookError(f"answered a {type(context).__name__} as additionalContext, which is text")
+        raise HookError(f"answered with additionalContext that is {type(context).__name__} and not text")
     if not isinstance(updated, Mapping | None):
-        raise HookError(f"answered a {type(updated).__name__} as updatedInput, which is an object of arguments")
+        raise HookError(f"answered with updatedInput that is {type(updated).__name__} and not an object of arguments")
     return Answer(context=bounded(context) if context else None, updated=cast("Mapping[str, Any] | None", updated))
 
 
-_KEYS = "'additionalContext' (text) and 'updatedInput' (arguments)"
+_KEYS = "additionalContext and updatedInput"
 
 
 def bounded(text: str) -> str:

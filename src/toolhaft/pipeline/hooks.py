@@ -21,7 +21,6 @@ from toolhaft.pipeline.hook import POST_EDIT_MATCHER as POST_EDIT_MATCHER
 from toolhaft.pipeline.hook import Block as Block
 from toolhaft.pipeline.hook import Hook as Hook
 from toolhaft.pipeline.hook import HookEvent as HookEvent
-from toolhaft.pipeline.hook import hook_from_setting as hook_from_setting
 from toolhaft.pipeline.hook_answer import Answer, HookError
 from toolhaft.pipeline.hook_function import ask_function
 from toolhaft.pipeline.hook_occasion import Occasion, occasion_of
