@@ -65,7 +65,7 @@ class Scanner:
         is_list = self._peek() == "["
         if is_list:
             self._next()
-        path = self._path((), self._key("]"))
+        path = self._path(self._key("]"), line)
         if is_list:
             self._next()
             self._tables[path] = place = self._tables.get(path, -1) + 1
@@ -74,14 +74,15 @@ class Scanner:
         self._lines.setdefault(path, line)
         return path
 
-    def _path(self, table: Key, names: list[str]) -> Key:
-        """A path with the places of the lists of tables on its way."""
-        path = table
-        for index, name in enumerate(names):
+    def _path(self, names: list[str], line: int) -> Key:
+        """The path of a header, with the places of the lists of tables on its way, whose lines are noted."""
+        path: Key = ()
+        for name in names[:-1]:
             path = (*path, name)
-            if index < len(names) - 1 and path in self._tables:
+            self._lines.setdefault(path, line)
+            if path in self._tables:
                 path = (*path, self._tables[path])
-        return path
+        return (*path, names[-1])
 
     def _pair(self, table: Key) -> None:
         line = self._line()

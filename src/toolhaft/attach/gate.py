@@ -42,8 +42,8 @@ class Gate(AbstractCapability[Any]):
             admitted = await self.pipeline.admit(
                 call_of(ctx, call.tool_name, args, spec=None), validate=validate, tracer=tracer_of(ctx)
             )
-        except AbortedError:
-            cancel_run(ctx)
+        except AbortedError as aborted:
+            cancel_run(ctx, aborted)
             raise
         if isinstance(admitted, ToolReturn):
             raise SkipToolExecution(admitted)

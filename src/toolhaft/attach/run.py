@@ -8,9 +8,10 @@ from typing import Any, cast
 from opentelemetry.trace import Tracer
 from pydantic_ai import DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
-from pydantic_ai.exceptions import UserError
+from pydantic_ai.exceptions import RunCancelled, UserError
 
 from toolhaft.pipeline.call import Call
+from toolhaft.pipeline.confirmation import AbortedError
 from toolhaft.spec import ToolKind, ToolSpec
 
 
@@ -54,12 +55,13 @@ def tracer_of(ctx: RunContext[Any]) -> Tracer | None:
         return None
 
 
-def cancel_run(ctx: RunContext[Any]) -> None:
+def cancel_run(ctx: RunContext[Any], aborted: AbortedError) -> None:
     """End the agent run, if there is one; without one the caller gets the exception."""
     try:
         ctx.cancel()
     except UserError:
-        return
+        if ctx.agent is not None:  # a durable engine's activity: whatever else is raised there is tried again for ever
+            raise RunCancelled(str(aborted)) from aborted
 
 
 def _names_requests(output: object) -> bool:

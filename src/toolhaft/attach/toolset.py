@@ -14,10 +14,6 @@ from secrets import token_hex
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolReturn
-<<<<<<< main
-from pydantic_ai.exceptions import RunCancelled, UserError
-=======
->>>>>>> local
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.workspaces import WorkspaceBackend
@@ -85,13 +81,8 @@ class GovernedToolset(FunctionToolset[Any]):
                 return await self.pipeline.run(
                     call, validate=tool.args_validator.validate_python, tool=run, tracer=tracer_of(ctx)
                 )
-<<<<<<< main
         except AbortedError as aborted:
-            _cancel(ctx, aborted)
-=======
-        except AbortedError:
-            cancel_run(ctx)
->>>>>>> local
+            cancel_run(ctx, aborted)
             raise
 
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
@@ -102,18 +93,6 @@ class GovernedToolset(FunctionToolset[Any]):
         return nullcontext()
 
 
-<<<<<<< main
-def _cancel(ctx: RunContext[Any], aborted: AbortedError) -> None:
-    """End the agent run, if there is one; without one the caller gets the exception."""
-    try:
-        ctx.cancel()
-    except UserError:
-        if ctx.agent is not None:  # a durable engine's activity: whatever else is raised there is tried again for ever
-            raise RunCancelled(str(aborted)) from aborted
-
-
-=======
->>>>>>> local
 def governed_place(pipeline: Pipeline, workspace: str | Path | WorkspaceBackend) -> ToolWorkspace:
     """A folder or workspace as tools see it, with the pipeline's rules on files in all that is done there."""
     place = LocalWorkspace(workspace) if isinstance(workspace, str | Path) else workspace
