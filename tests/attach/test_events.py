@@ -72,6 +72,21 @@ async def test_calls_of_the_model_are_told_of_before_and_after() -> None:
     assert all(one["model"] for one in heard)
 
 
+async def test_a_streamed_run_has_the_same_events() -> None:
+    events, heard = recording("session_start", "pre_llm_call", "post_llm_call", "agent_complete", "session_end")
+
+    async with Agent(TestModel(custom_output_text="done"), capabilities=[events]).run_stream("Do it.") as stream:
+        await stream.get_output()
+
+    assert [one["event"] for one in heard] == [
+        "session_start",
+        "pre_llm_call",
+        "post_llm_call",
+        "agent_complete",
+        "session_end",
+    ]
+
+
 async def test_a_pre_hook_ends_the_run_before_the_model_is_called() -> None:
     requests: list[object] = []
 

@@ -1,7 +1,8 @@
 """Commands as hooks: the protocol of exit codes, stdin and variables.
 
 The command is the user's own: it runs on this machine, in the workspace's folder, with the user's environment and
-confined by nothing; but bounded in time and output, and nothing of it is left when it has answered.
+confined by nothing; but it cannot gain privileges (`sudo`), is bounded in time and output, and nothing of it is left
+when it has answered.
 """
 
 from __future__ import annotations
