@@ -214,6 +214,7 @@ def test_the_three_languages_say_the_same(tmp_path: Path) -> None:
     [
         ('mod = "yolo"', "toolhaft.toml:1: unknown key 'mod'. Did you mean 'mode'?"),
         ("\n\n[guardrail]\n", "toolhaft.toml:3: unknown key 'guardrail'. Did you mean 'guardrails'?"),
+        ("\n[guardrail.x]\na = 1", "toolhaft.toml:2: unknown key 'guardrail'. Did you mean 'guardrails'?"),
         (
             "[guardrails]\nprotected_file = []",
             "toolhaft.toml:2: unknown key 'protected_file' in [guardrails]. Did you mean 'protected_files'?",
