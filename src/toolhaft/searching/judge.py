@@ -28,7 +28,8 @@ class Judge:
 
     def __init__(self, tree: Tree, scope: Scope, *, names_only: bool = False) -> None:
         self.aliases: set[str] = set()
-        self.followed: list[str] = []
+        start, _ = tree.resolve(scope.path) or (scope.path, None)
+        self.followed = [] if start == scope.path else [scope.path]  # the start may be a link, or lie below one
         self.ledger = Ledger()
         self._tree = tree
         self._scope = scope
