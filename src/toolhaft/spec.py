@@ -210,6 +210,8 @@ class ToolResult:
     truncated: bool = False
     diff: list[FileDiff] | None = None
     exit_code: int | None = None
+    parts: list[Any] | None = field(default=None, repr=False)
+    """The answer as the tool gave it, text and `BinaryContent`, where `output` is not all of it. JSON leaves it out."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in their order, ready for JSON."""

@@ -1,5 +1,6 @@
 """Calls without a model."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, ModelRetr
 
 from toolhaft import Registry, ToolExecutionError, ToolNotFoundError, ToolText, base_tool
 from toolhaft.attach.executor import Executor
+from toolhaft.attach.model_calls import ModelCall
 from toolhaft.pipeline.pipeline import Pipeline
 
 
@@ -164,3 +166,72 @@ async def test_a_preview_of_what_cannot_be_says_why(project: Path) -> None:
     assert "allow" in missing.error
     assert without.error is not None
     assert "has no preview" in without.error
+
+
+async def test_many_calls_have_one_result_each_in_their_order_readers_side_by_side(executor: Executor) -> None:
+    calls = [
+        ModelCall("1", "ask", {"what": "a"}),
+        ModelCall("2", "no_such_tool", {}),
+        ModelCall("3", "ask", '{"what": "b"}'),
+    ]
+
+    results = await executor.execute_many(calls)
+
+    assert [result.output for result in results] == ["a", "", "b"]
+    assert str(results[1].error).startswith("Unknown tool: no tool is named 'no_such_tool'")
+
+
+async def test_a_call_may_have_a_limit_of_time(tmp_path: Path) -> None:
+    @base_tool(kind="read")
+    async def wait() -> str:
+        """Wait."""
+        await asyncio.sleep(60)
+        return "waited"
+
+    registry = Registry()
+    registry.register(wait)
+
+    result = await Executor(registry).execute("wait", {}, timeout_seconds=0.01)
+
+    assert (result.success, result.metadata) == (False, {"timeout": True})
+    assert "longer than the 0.01 seconds" in str(result.error)
+
+
+async def test_a_timeout_of_the_tools_own_is_its_failure(tmp_path: Path) -> None:
+    @base_tool(kind="read")
+    async def dial() -> str:
+        """Dial."""
+        raise TimeoutError("no answer")
+
+    registry = Registry()
+    registry.register(dial)
+
+    result = await Executor(registry).execute("dial", {}, timeout_seconds=5)
+
+    assert "no answer" in str(result.error)
+
+
+async def test_cwd_is_where_a_command_starts_that_names_no_folder(project: Path) -> None:
+    (project / "sub").mkdir()
+    executor = Executor(Registry().register_all(), workspace=project)
+
+    results = [
+        await executor.execute("bash", {"command": "pwd"}, cwd="sub"),
+        await executor.execute("bash", '{"command": "pwd", "cwd": "."}', cwd="sub"),
+        await executor.execute("read_file", {"filepath": "README.md"}, cwd="sub"),
+        await executor.execute("bash", "no json", cwd="sub"),
+        await executor.execute("bash", "[1]", cwd="sub"),
+    ]
+
+    assert [result.success for result in results] == [True, True, True, False, False]
+    assert results[0].output.splitlines()[0].endswith("/sub")
+    assert not results[1].output.splitlines()[0].endswith("/sub")
+
+
+async def test_a_refusal_says_which_stage_and_rule(project: Path) -> None:
+    executor = Executor(Registry().register_all(), workspace=project)
+
+    result = await executor.execute("write_file", {"filepath": "a.txt", "content": "x"})
+
+    assert not result.success
+    assert result.metadata == {"stage": "confirmation", "rule": "confirmation"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic_ai import ModelRetry
+from pydantic_ai import BinaryContent, ModelRetry
 
 from toolhaft import Executor, Registry, ToolExecutionError, base_tool
 from toolhaft.attach.anthropic import (
@@ -81,8 +81,8 @@ async def test_a_message_without_calls_needs_no_answer(content: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "input", "message"),
     [
-        ("sya", {"text": "x"}, "Unknown tool 'sya': no tool is named 'sya' (near: 'say'). There are: say."),
-        (None, {}, "Unknown tool '': no tool is named ''. There are: say."),
+        ("sya", {"text": "x"}, "Unknown tool: no tool is named 'sya' (near: 'say'). There are: say."),
+        (None, {}, "Unknown tool: no tool is named ''. There are: say."),
         ("say", '{"text": ', "Invalid arguments: arguments: Invalid JSON"),
         ("say", ["x"], "Invalid arguments: arguments: Input should be an object"),
         ("say", None, "Invalid arguments: text: Field required"),
@@ -94,9 +94,25 @@ async def test_what_cannot_be_called_is_a_failed_answer(name: Any, input: Any, m
     (result,) = await execute_tool_calls({"tool_calls": [call("a", name, input)]}, executor_of(say))
 
     assert block.is_error
-    assert block.content.startswith(message)
+    assert str(block.content).startswith(message)
     assert not result.success
     assert result.error == block.content
+
+
+@base_tool(kind="read")
+async def show(media_type: str) -> list[str | BinaryContent]:
+    """Show a file."""
+    return ["a dot", BinaryContent(b"12345", media_type=media_type), ""]
+
+
+async def test_an_image_is_an_image_block() -> None:
+    message = assistant(use("a", "show", {"media_type": "image/png"}), use("b", "show", {"media_type": "audio/wav"}))
+
+    image, sound = await execute_tool_uses(message, executor_of(show))
+
+    source = {"type": "base64", "media_type": "image/png", "data": "MTIzNDU="}
+    assert image.content == [{"type": "text", "text": "a dot"}, {"type": "image", "source": source}]
+    assert sound.content[1] == {"type": "text", "text": "[audio/wav, 5 bytes]"}
 
 
 async def test_input_may_be_json_text() -> None:
@@ -200,7 +216,7 @@ async def test_what_has_begun_is_not_run_again() -> None:
     with suppress(asyncio.CancelledError):
         await running
 
-    interrupted = [block.content for block in uses.blocks()]
+    interrupted = [str(block.content) for block in uses.blocks()]
     await uses.execute(executor)
 
     assert interrupted[0] == "1"
@@ -308,7 +324,7 @@ async def _paired(ends: list[str], anthropic: bool) -> None:
         await running
 
     if isinstance(calls, ToolUses):
-        answered = [(block.tool_use_id, block.content) for block in calls.blocks()]
+        answered = [(block.tool_use_id, str(block.content)) for block in calls.blocks()]
     else:
         answered = [(answer["tool_call_id"], answer["content"]) for answer in calls.answers()]
     assert [id for id, _ in answered] == [id for id, _, _ in inputs]

@@ -76,7 +76,7 @@ def test_commands_can_be_left_out(tmp_path: Path) -> None:
     assert toolhaft(*call).returncode == 0
     without = toolhaft(*call, "--no-commands")
     assert without.returncode == 2
-    assert without.stderr.startswith("Unknown tool 'bash'")
+    assert without.stderr.startswith("Unknown tool: no tool is named 'bash'")
 
 
 def test_the_rules_of_a_configuration_hold_whatever_the_mode(tmp_path: Path) -> None:

@@ -16,10 +16,15 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from toolhaft.attach.executor import Executor
+from pydantic_ai import BinaryContent
+
+from toolhaft.attach.executor import Executor, as_text
 from toolhaft.attach.model_calls import ModelCall, ModelCalls
 from toolhaft.registry import ALL, Registry
 from toolhaft.spec import ToolResult, tool_spec
+
+# https://docs.anthropic.com/en/api/messages: the media types of an image's source.
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +49,7 @@ class ToolResultBlock:
 
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: str
-    content: str
+    content: str | list[dict[str, Any]]
     is_error: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,9 +88,25 @@ async def execute_tool_uses(message: Mapping[str, Any], executor: Executor) -> l
 
 
 def to_tool_result(result: ToolResult, id: str) -> ToolResultBlock:
-    """The result of a call as the answer to the `tool_use` block with this id; of nothing, `(no output)`."""
-    text = result.output if result.success else result.error or ""
-    return ToolResultBlock(tool_use_id=id, content=text if text.strip() else "(no output)", is_error=not result.success)
+    """The result of a call as the answer to the `tool_use` block with this id; of nothing, `(no output)`.
+
+    Images are image blocks, other files are named in the text.
+    """
+    return ToolResultBlock(tool_use_id=id, content=_content(result), is_error=not result.success)
+
+
+def _content(result: ToolResult) -> str | list[dict[str, Any]]:
+    if result.parts is None:
+        text = result.output if result.success else result.error or ""
+        return text if text.strip() else "(no output)"
+    return [_part(part) for part in result.parts if not isinstance(part, str) or part.strip()]
+
+
+def _part(part: object) -> dict[str, Any]:
+    if isinstance(part, BinaryContent) and part.media_type in _IMAGES:
+        source = {"type": "base64", "media_type": part.media_type, "data": part.base64}
+        return {"type": "image", "source": source}
+    return {"type": "text", "text": as_text(part)}
 
 
 def tools_for_anthropic(registry: Registry, names: Iterable[str] | None = None) -> list[dict[str, Any]]:

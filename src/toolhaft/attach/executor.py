@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -18,19 +17,20 @@ from uuid import uuid4
 from pydantic import ValidationError
 from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, ModelRetry, RunContext, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ToolCallPart, is_multi_modal_content
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 from pydantic_core import to_json
 
+from toolhaft.attach.model_calls import ModelCall, ModelCalls
 from toolhaft.attach.toolset import GovernedToolset, governed_place
 from toolhaft.pipeline.answer import parted
 from toolhaft.pipeline.call import Refused
 from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.registry import Registry
-from toolhaft.spec import FileDiff, ToolKind, ToolResult, ToolSpec, tool_spec
+from toolhaft.spec import FileDiff, ToolResult, ToolSpec, tool_spec
 from toolhaft.workspace import use_workspace
 
 
@@ -90,16 +90,13 @@ class Executor:
                 name, f"It took longer than the {timeout_seconds:g} seconds it may take, and was stopped.", timeout=True
             )
 
-    async def execute_many(self, calls: Iterable[ToolCallPart]) -> list[ToolResult]:
-        """The results of many calls, in their order: what only reads runs side by side, everything else alone."""
-        results: list[ToolResult] = []
-        for reads, group in groupby(calls, key=self._only_reads):
-            pending = [self.execute(call.tool_name, call.args or {}, call_id=call.tool_call_id) for call in group]
-            if reads:
-                results += await asyncio.gather(*pending)
-            else:
-                results += [await one for one in pending]
-        return results
+    async def execute_many(self, calls: Iterable[ModelCall]) -> list[ToolResult]:
+        """The results of many calls, in their order: what only reads runs side by side, everything else alone.
+
+        Every call has one, that of an unknown tool too. Use `ModelCalls` where the results so far are needed although
+        this was cancelled.
+        """
+        return await ModelCalls(calls).execute(self)
 
     async def preview(
         self,
@@ -114,9 +111,6 @@ class Executor:
             return _failure(name, f"{name!r} has no preview: what it would do is known only once it is done.")
         with self._bound(workspace):
             return await _answer(name, _previewed(spec, spec.preview, args))
-
-    def _only_reads(self, call: ToolCallPart) -> bool:
-        return tool_spec(self.registry.get(call.tool_name)).kind is ToolKind.READ
 
     def _bound(self, workspace: str | Path | WorkspaceBackend | None) -> AbstractContextManager[object]:
         place = self._place if workspace is None else governed_place(self.pipeline, workspace)
@@ -177,7 +171,8 @@ def _success(name: str, answer: ToolReturn[Any]) -> ToolResult:
     return ToolResult(
         tool_name=name,
         success=True,
-        output=_as_text(answer.return_value),
+        output=as_text(answer.return_value),
+        parts=_parts(answer.return_value),
         truncated=bool(facts.pop("truncated", False)),
         diff=None if (diffs := facts.pop("diff", None)) is None else [FileDiff(**diff) for diff in diffs],
         exit_code=facts.pop("exit_code", None),
@@ -185,18 +180,23 @@ def _success(name: str, answer: ToolReturn[Any]) -> ToolResult:
     )
 
 
+def _parts(value: Any) -> list[Any] | None:
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return parts if any(is_multi_modal_content(part) for part in parts) else None
+
+
 def _failure(name: str, message: str, **metadata: Any) -> ToolResult:
     return ToolResult(tool_name=name, success=False, error=message, metadata=metadata)
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """The answer in text; parts that are not text are named, not dumped."""
     if isinstance(value, str):
         return value
     if isinstance(value, BinaryContent):
         return f"[{value.media_type}, {len(value.data):,} bytes]"
     if isinstance(value, list):
-        return "\n".join(_as_text(part) for part in value)  # pyright: ignore[reportUnknownVariableType]
+        return "\n".join(as_text(part) for part in value)  # pyright: ignore[reportUnknownVariableType]
     return to_json(value).decode()
 
 

@@ -10,13 +10,15 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from toolhaft.attach.executor import Executor
 from toolhaft.registry import ToolNotFoundError
 from toolhaft.spec import ToolKind, ToolResult, tool_spec
+
+if TYPE_CHECKING:
+    from toolhaft.attach.executor import Executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,12 @@ async def _result(executor: Executor, call: ModelCall) -> ToolResult:
     try:
         return await executor.execute(call.name, _arguments(call.args), call_id=call.id)
     except ToolNotFoundError as error:
-        return ToolResult(tool_name=call.name, success=False, error=f"Unknown tool {call.name!r}: {error}")
+        return unknown_tool(call.name, error)
+
+
+def unknown_tool(name: str, error: ToolNotFoundError) -> ToolResult:
+    """What a model is answered that calls a tool that is not there: it reads the names that are near."""
+    return ToolResult(tool_name=name, success=False, error=f"Unknown tool: {error}")
 
 
 def _arguments(args: object) -> Mapping[str, Any] | str:

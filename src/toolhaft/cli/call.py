@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from toolhaft.attach.executor import Executor
+from toolhaft.attach.model_calls import unknown_tool
 from toolhaft.cli.settings import Settings
 from toolhaft.discovery import ToolLoadError
 from toolhaft.pipeline.confirmation import AbortedError
@@ -74,7 +75,7 @@ class _Caller:
         try:
             result = await call(name, args, workspace=self._place(folder))
         except ToolNotFoundError as error:
-            return ToolResult(tool_name=name, success=False, error=f"Unknown tool {name!r}: {error}"), 2
+            return unknown_tool(name, error), 2
         except ToolLoadError as error:
             return ToolResult(tool_name=name, success=False, error=str(error)), 2
         except AbortedError as error:

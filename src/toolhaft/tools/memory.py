@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pydantic_ai import ModelRetry
 
 from toolhaft.decorators import base_tool
-from toolhaft.spec import ToolKind, ToolText
+from toolhaft.spec import NeedsApproval, ToolKind, ToolText
 from toolhaft.tools._kept import Kept
 
 MAX_NOTES = 500
@@ -36,7 +36,11 @@ async def _preview(action: Action, key: str | None = None, text: str | None = No
     return ToolText(f"Would save the note {name!r}:\n{new}{old}")
 
 
-@base_tool(kind=ToolKind.MEMORY, preview=_preview)
+def _approval(action: Action, **others: object) -> NeedsApproval | None:
+    return NeedsApproval("memory_changes", f"memory {action} changes notes") if action in ("save", "delete") else None
+
+
+@base_tool(kind=ToolKind.MEMORY, approval=_approval, preview=_preview)
 async def memory(
     action: Literal["save", "get", "search", "list", "delete"],
     key: str | None = None,
