@@ -128,6 +128,7 @@ async def test_the_local_place_itself_and_an_absolute_path_are_one_file(folder: 
         (edit_file, {"filepath": "src/a.py", "old_str": "one", "new_str": "two"}),
         (apply_patch, {"patch": PATCH.format("src/a.py")}),
         (bash, {"command": "cat uv.lock src/a.py && echo api.secret"}),
+        (bash, {"command": "ls -l", "cwd": "gen"}),
         (undo_change, {"change_id": "none"}),
     ],
 )

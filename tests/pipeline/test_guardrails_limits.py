@@ -109,9 +109,10 @@ async def test_each_conversation_has_counts_of_its_own() -> None:
 
 async def test_files_that_a_command_says_it_writes_count() -> None:
     rails = Guardrails(max_files_modified=1)
-    (await admitted(rails, call_of(bash, {"command": "cd sub; echo x > new.txt"}))).settle(True, {"exit_code": 0})
+    command = call_of(bash, {"command": "cd sub; echo x > new.txt", "cwd": "./deep"})
+    (await admitted(rails, command)).settle(True, {"exit_code": 0})
 
-    assert "'sub/new.txt'" in (await refusal(rails, edit("a.py"))).message
+    assert "'deep/sub/new.txt'" in (await refusal(rails, edit("a.py"))).message
 
 
 @base_tool(kind="write")
@@ -132,6 +133,15 @@ async def test_without_a_preview_the_arguments_tell() -> None:
         )
     ).rule == "max_lines_changed"
     assert (await admitted(rails, call_of(store, {"path": "x", "text": "1"}))).warnings == []
+
+
+async def test_a_file_is_one_file_however_it_is_spelled(tmp_path: Path) -> None:
+    rails = Guardrails(max_files_modified=1)
+    (await admitted(rails, edit("a.py"))).settle(True, {"files": [{"path": "a.py"}]})
+
+    for name in ("./a.py", str(tmp_path / "a.py"), "sub/../a.py"):
+        assert rails.check_edit_limits(name, 1, 1, conversation_id="talk") is None
+        assert (await admitted(rails, call_of(store, {"path": name, "text": "1"}))).warnings == []
 
 
 def test_limits_can_be_asked_without_a_pipeline_and_asking_counts_nothing() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,7 +116,8 @@ class Guardrails:
 
     def check_edit_limits(self, path: str, added: int, removed: int, *, conversation_id: str = "") -> Refusal | None:
         """Why a conversation may not change so many lines of this file; nothing is counted by asking."""
-        excess = self._limits.check(conversation_id, Use(files=frozenset({path}), lines=added + removed))
+        use = Use(files=frozenset({workspace().shown(path)}), lines=added + removed)
+        excess = self._limits.check(conversation_id, use)
         return None if excess is None else self._sources.refusal(excess.rule, excess.reason)
 
     def check_code_rules(self, path: str, text: str) -> Refusal | None:
@@ -157,7 +159,7 @@ class Guardrails:
         await self._admit_paths(touched.paths + touched.suspects, and_workspace=is_foreign)
         if only_reads:
             return Admission()
-        written = [use for use in touched.paths if use.access == "write"]
+        written = [use.path for use in touched.paths if use.access == "write"]
         for command in touched.commands:
             written += await self._admit_command(command, touched.cwd, and_workspace=is_foreign)
         intent = await self._intent(call, touched, written, preview)
@@ -184,18 +186,19 @@ class Guardrails:
     async def _admit_paths(self, paths: Sequence[PathUse], *, cwd: str = ".", and_workspace: bool = False) -> None:
         _raise(await self._files.broken_by(paths, cwd=cwd, and_workspace=and_workspace))
 
-    async def _admit_command(self, command: str, cwd: str, *, and_workspace: bool) -> list[PathUse]:
+    async def _admit_command(self, command: str, cwd: str, *, and_workspace: bool) -> list[str]:
         """Judge a command; the paths that it says it writes."""
         verdict, refusal = await _off_loop(len(command), partial(self._judge_command, command))
         _raise(refusal)
         await self._admit_paths(verdict.paths, cwd=cwd, and_workspace=and_workspace)
-        return [use for use in verdict.paths if use.access == "write" and use.exact]
+        written = [use for use in verdict.paths if use.access == "write" and use.exact]
+        return [posixpath.join(cwd, use.folder or "", use.path) for use in written]
 
     def _judge_command(self, command: str) -> tuple[Verdict, Refusal | None]:
         verdict = workspace().command_rules.classify(command)
         return verdict, self._blocked.refusal(command, verdict)
 
-    async def _intent(self, call: Call, touched: Touched, written: Sequence[PathUse], preview: Preview) -> Intent:
+    async def _intent(self, call: Call, touched: Touched, written: Sequence[str], preview: Preview) -> Intent:
         names_no_file = bool(self._files) and not touched.paths
         needs_preview = self._counts_changes or bool(self._code_rules) or names_no_file
         told = None

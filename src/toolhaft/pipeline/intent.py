@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,6 +14,7 @@ from toolhaft.pipeline.limits import Use
 from toolhaft.pipeline.touched import Touched
 from toolhaft.shell import PathUse
 from toolhaft.spec import ToolKind
+from toolhaft.workspace import workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ def intent_by_facts(preview: ToolReturn[Any], touched: Touched) -> Intent:
     return Intent(use=use, additions=tuple(additions), paths=tuple(PathUse(str(name), "write") for name in names))
 
 
-def intent_by_arguments(call: Call, touched: Touched, written: Sequence[PathUse]) -> Intent:
+def intent_by_arguments(call: Call, touched: Touched, written: Sequence[str]) -> Intent:
     """What can be told without a preview: `written` are the paths that the call names as written."""
-    files = frozenset(posixpath.normpath(posixpath.join(use.folder or "", use.path)) for use in written)
+    files = frozenset(map(workspace().shown, written))
     writes = call.kind is ToolKind.WRITE or bool(files)
     is_command = bool(touched.commands)
     lines = sum(text.count("\n") + 1 for text in touched.texts) if writes and not is_command else 0

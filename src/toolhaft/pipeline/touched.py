@@ -64,7 +64,8 @@ def touched_by(call: Call) -> Touched:
         if words & _COMMANDS and (is_foreign or call.kind is ToolKind.SHELL):
             commands.append(text)
         elif words & _FOREIGN_PATHS if is_foreign else _names_path(name):
-            (suspects if _ADDRESS.match(text) else paths).append(PathUse(_path_in(text), access))
+            use = PathUse(_path_in(text), "read" if name == "cwd" else access)
+            (suspects if _ADDRESS.match(text) else paths).append(use)
         else:
             if "old" not in words:  # what an edit replaces is not written
                 texts.append(_added(text) if words & _PATCHES else text)
