@@ -97,19 +97,17 @@ async def test_a_job_is_judged_like_any_command(root: Path) -> None:
             await bash("ls", background=True, **arguments)
 
 
-@pytest.mark.usefixtures("approved")
 async def test_a_job_survives_between_runs_of_an_agent_and_ends_with_the_workspace(tmp_path: Path, mark: str) -> None:
     place = LocalWorkspace(tmp_path)
     toolset = GovernedToolset([bash, bash_output], workspace=place)
+    command = f"echo on; while true; do sleep 0.1; done # {mark}"
 
-    await Agent(calling([("bash", {"command": f"echo on; sleep {mark}", "background": True})]), toolsets=[toolset]).run(
-        "start"
-    )
+    await Agent(calling([("bash", {"command": command, "background": True})]), toolsets=[toolset]).run("start")
     with use_workspace(place):
         await until("job-1", "on\n")
     second = await Agent(calling([("bash_output", {"job_id": "job-1"})]), toolsets=[toolset]).run("look")
 
     assert answers(second.all_messages())[0].content == "[no new output; job-1 is running]"
-    assert with_argument(mark)
+    assert with_argument(command)
     await place.aclose()
-    assert not with_argument(mark)
+    assert not with_argument(command)
