@@ -9,6 +9,7 @@ from toolhaft.editing.diff import UnifiedDiff, edits_diff, unified_diff
 from toolhaft.editing.exact import Edit, Replaced, replace_exact
 from toolhaft.editing.patch_model import PatchError, PatchProblem
 from toolhaft.editing.patch_plan import FileChange, plan_patch
+from toolhaft.editing.placeholders import refuse_placeholder
 from toolhaft.editing.refusal import EditError, Reason
 from toolhaft.editing.tolerant import replace_tolerant
 
@@ -23,6 +24,7 @@ __all__ = [
     "UnifiedDiff",
     "edits_diff",
     "plan_patch",
+    "refuse_placeholder",
     "replace_exact",
     "replace_tolerant",
     "unified_diff",

@@ -1,9 +1,14 @@
 """A file as a list of lines, for hunks to be placed in: looked up by content, put together again as it was."""
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from itertools import chain
+from typing import overload
 
-__all__ = ["FileLines", "block_starts"]
+__all__ = ["FileLines", "TextLines", "block_starts"]
+
+_PIECE_CHARS = 1 << 15
 
 
 def block_starts(lines: Sequence[str], block: Sequence[str]) -> Iterator[int]:
@@ -21,6 +26,84 @@ def block_starts(lines: Sequence[str], block: Sequence[str]) -> Iterator[int]:
         at = text.find(wanted, at + 1)
 
 
+class TextLines(Sequence[str]):
+    """The lines of a text without their LF, `bare` also without the CR before that.
+
+    They are split when they are looked at, some hundreds at a time: a list of them would take several times the room
+    of the text. Behind a last line that no LF ends stands `more`.
+    """
+
+    def __init__(self, text: str, *, bare: bool = False, more: str = "") -> None:
+        self._text = text
+        self._bare = bare
+        self._more = more
+        self._starts = array("q")  # where each piece begins in the text
+        self._numbers = array("q")  # and how many lines lie before it
+        at = number = 0
+        while at < len(text):
+            self._starts.append(at)
+            self._numbers.append(number)
+            end = text.find("\n", at + _PIECE_CHARS) + 1 or len(text)
+            number += text.count("\n", at, end)
+            at = end
+        self._len = number + (at > 0 and text[-1] != "\n")
+        self._split = -1, [""]  # the piece that was looked at last, and its lines
+
+    def __len__(self) -> int:
+        return self._len
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(lines for _, lines in self.pieces())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """One line, or a list of some that follow each other."""
+        if not isinstance(at, slice):
+            at = range(self._len)[at]
+            return self._some(at, at + 1)[0]
+        start, end, _ = at.indices(self._len)
+        return self._some(start, end)
+
+    def pieces(self) -> Iterator[tuple[int, list[str]]]:
+        """All lines, some hundreds at a time, with the number of the first."""
+        return ((self._numbers[piece], self._lines_in(piece)) for piece in range(len(self._starts)))
+
+    def offset(self, line: int) -> int:
+        """Where a line begins in the text; for the line behind the last one, the end."""
+        if line >= self._len:
+            return len(self._text)
+        piece = bisect_right(self._numbers, line) - 1
+        at = self._starts[piece]
+        for _ in range(line - self._numbers[piece]):
+            at = self._text.index("\n", at) + 1
+        return at
+
+    def _some(self, start: int, end: int) -> list[str]:
+        found: list[str] = []
+        piece = max(bisect_right(self._numbers, start) - 1, 0)
+        while start + len(found) < end:
+            first = start + len(found) - self._numbers[piece]
+            found += self._lines_in(piece)[first : end - self._numbers[piece]]
+            piece += 1
+        return found
+
+    def _lines_in(self, piece: int) -> list[str]:
+        if self._split[0] != piece:
+            self._split = piece, self._split_piece(piece)
+        return self._split[1]
+
+    def _split_piece(self, piece: int) -> list[str]:
+        is_last = piece == len(self._starts) - 1
+        lines = self._text[self._starts[piece] : None if is_last else self._starts[piece + 1]].split("\n")
+        last = lines.pop()
+        if self._bare:
+            lines = [line.removesuffix("\r") for line in lines]
+        return [*lines, last + self._more] if last else lines
+
+
 class FileLines:
     r"""A file's lines without their LF: `raw` with each CR, `bare` without.
 
@@ -29,17 +112,12 @@ class FileLines:
     """
 
     def __init__(self, text: str) -> None:
-        self.raw = text.split("\n")
-        self.terminated = self.raw[-1] == ""
-        self.lent_cr = False
-        if self.terminated:
-            self.raw.pop()
-        elif len(self.raw) > 1 and self.raw[-2].endswith("\r"):
-            self.raw[-1] += "\r"
-            self.lent_cr = True
-        self.bare = [line.removesuffix("\r") for line in self.raw] if "\r" in text else self.raw
-        if self.raw and not self.terminated and not self.lent_cr:
-            self.bare[-1] = self.raw[-1]  # a CR that no LF follows is no part of a line end
+        self.terminated = not text or text[-1] == "\n"
+        line_end = text.rfind("\n")
+        self.lent_cr = not self.terminated and line_end > 0 and text[line_end - 1] == "\r"
+        self.raw = TextLines(text, more="\r" if self.lent_cr else "")
+        # A CR that no LF follows is no part of a line end.
+        self.bare = TextLines(text, bare=True) if "\r" in text else self.raw
         self._places: dict[str, list[int]] = {}
 
     @property
@@ -52,20 +130,16 @@ class FileLines:
         if self.indexed:
             return
         places: dict[str, list[int]] = {line: [] for line in wanted}
-        for at in [at for at, line in enumerate(self.bare) if line in places]:
-            places[self.bare[at]].append(at)
+        for number, lines in self.bare.pieces():
+            for at in [at for at, line in enumerate(lines) if line in places]:
+                places[lines[at]].append(number + at)
         self._places = places
 
     def starts_near(self, block: Sequence[str], expected: int, reach: int) -> list[int]:
         """Where the bare lines `block` could begin, in rising order, at most `reach` lines from `expected`."""
         longest = max(range(len(block)), key=lambda at: len(block[at]))
-        at, last = max(expected + longest - reach, 0), expected + longest + reach
-        starts: list[int] = []
-        with suppress(ValueError):  # which ends the search
-            while True:
-                at = self.bare.index(block[longest], at, last + 1) + 1
-                starts.append(at - 1 - longest)
-        return starts
+        first, last = max(expected + longest - reach, 0), max(expected + longest + reach, 0)
+        return [first + at - longest for at, line in enumerate(self.bare[first : last + 1]) if line == block[longest]]
 
     def starts(self, block: Sequence[str]) -> list[int]:
         """Where the indexed lines `block` could begin, in rising order: wherever the rarest of them stands."""

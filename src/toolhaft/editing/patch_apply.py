@@ -7,6 +7,7 @@ on lines that another changes. Lines that stay are taken from the file, never fr
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from toolhaft.editing.diff import difference
 from toolhaft.editing.exact import Edit
 from toolhaft.editing.file_lines import FileLines
 from toolhaft.editing.patch_model import Hunk, PatchError, PatchProblem
@@ -22,9 +23,8 @@ Piece = tuple[int, int, list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patched:
-    """The text with all hunks applied, where each was placed, and the edits that lead from the one to the other."""
+    """Where each hunk was placed, and the edits that apply them all."""
 
-    text: str
     hunks: tuple["PlacedHunk", ...] = ()
     edits: tuple[Edit[str], ...] = ()
 
@@ -41,7 +41,7 @@ class PlacedHunk:
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool = False) -> Patched:
-    """`text` with all `hunks` applied; raises `PatchError` with a problem for every hunk that has no place.
+    """How all `hunks` are applied to `text`; raises `PatchError` with a problem for every hunk that has no place.
 
     `in_order`: a hunk without a line number is looked for behind the one before it.
     """
@@ -62,11 +62,9 @@ def apply_hunks(text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool =
     if problems:
         raise PatchError(*problems)
     if not placed:
-        return Patched(text=text)
-    pieces = [_piece(lines, *where) for where in placed]
-    after = _joined(lines, _spliced(lines, pieces), placed)
-    edits = tuple(_edits(text, after, lines, pieces))
-    return Patched(text=after, hunks=tuple(_report(*where) for where in placed), edits=edits)
+        return Patched()
+    edits = tuple(_edits(text, lines, placed))
+    return Patched(hunks=tuple(_report(*where) for where in placed), edits=edits)
 
 
 def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> None:
@@ -85,36 +83,32 @@ def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> 
     )
 
 
-def _piece(lines: FileLines, hunk: Hunk, start: int) -> Piece:
-    first, last = hunk.changed
-    return start + first, start + last, _new_lines(lines, hunk, start, first, last)
-
-
-def _spliced(lines: FileLines, pieces: Sequence[Piece]) -> list[str]:
-    raw: list[str] = []
-    copied = 0
+def _edits(text: str, lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> Iterator[Edit[str]]:
+    """What stands in the place of the lines that are changed; what touches is one."""
+    pieces: list[Piece] = []
+    for hunk, at in placed:
+        start, end = (at + offset for offset in hunk.changed)
+        new = _new_lines(lines, hunk, at, *hunk.changed)
+        if pieces and pieces[-1][1] == start:
+            start, before = pieces[-1][0], pieces.pop()[2]
+            new = before + new
+        pieces.append((start, end, new))
     for start, end, new in pieces:
-        raw += lines.raw[copied:start]
-        raw += new
-        copied = end
-    return raw + lines.raw[copied:]
+        if end == len(lines.raw):
+            yield _edit_of_end(text, lines, start, new, placed)
+        else:
+            added = "".join(f"{line}\n" for line in new)
+            yield Edit(start=lines.raw.offset(start), end=lines.raw.offset(end), new=added)
 
 
-def _edits(text: str, after: str, lines: FileLines, pieces: Sequence[Piece]) -> Iterator[Edit[str]]:
-    """The pieces as spans of characters. What stands between them is the same in both texts."""
-    old_at = new_at = copied = 0
-    for start, end, new in pieces:
-        between = _size(lines.raw[copied:start])
-        old_at, new_at, copied = old_at + between, new_at + between, end
-        old_end, new_end = old_at + _size(lines.raw[start:end]), new_at + _size(new)
-        if end == len(lines.raw):  # here the line end may be missing before, after, or both
-            old_end, new_end = len(text), len(after)
-        yield Edit(start=min(old_at, len(text)), end=old_end, new=after[min(new_at, len(after)) : new_end])
-        old_at, new_at = old_end, new_end
-
-
-def _size(lines: Sequence[str]) -> int:
-    return sum(map(len, lines)) + len(lines)
+def _edit_of_end(
+    text: str, lines: FileLines, start: int, new: list[str], placed: Sequence[tuple[Hunk, int]]
+) -> Edit[str]:
+    """The edit that reaches the end of the file, where a line end may be missing before, after, or both."""
+    kept = max(start - 1, 0)  # its line end may come or go
+    at = lines.raw.offset(kept)
+    edit = difference(text[at:], _joined(lines, [*lines.raw[kept:start], *new], placed))
+    return Edit(start=at + edit.start, end=at + edit.end, new=edit.new)
 
 
 def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) -> list[str]:

@@ -7,7 +7,7 @@ because every hunk of every file has its place before the first byte changes.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from toolhaft.editing.exact import Edit
+from toolhaft.editing.exact import Edit, spliced
 from toolhaft.editing.patch_apply import PlacedHunk, apply_hunks
 from toolhaft.editing.patch_files import existing_path, matches_filepath, new_path
 from toolhaft.editing.patch_model import FilePatch, Kind, PatchError, PatchProblem
@@ -25,17 +25,26 @@ class FileChange:
 
     `path` is its name afterwards (for a deletion: its name), `old_path` the name it had or was copied from, where that
     is another. `old_text` and `text` are None where there is no file. `mode` is 0o644 or 0o755 where the patch sets it.
-    `edits` lead from `old_text` to `text` where a file is changed in place by one section of the patch, else none.
+    `edits` lead from `old_text` to `text`; where `whole_text` is given, that is the text, and they do not count.
     """
 
     kind: Kind
     path: str
     old_path: str | None = None
     old_text: str | None = None
-    text: str | None = None
+    whole_text: str | None = None
     mode: int | None = None
     hunks: tuple[PlacedHunk, ...] = ()
     edits: tuple[Edit[str], ...] = ()
+
+    @property
+    def text(self) -> str | None:
+        """The text afterwards, made when it is asked for: it may be large."""
+        if self.kind == "delete":
+            return None
+        if self.whole_text is not None or self.old_text is None:
+            return self.whole_text
+        return spliced(self.old_text, self.edits)
 
 
 def plan_patch(patch: str, read: Read, *, filepath: str | None = None) -> tuple[FileChange, ...]:
@@ -65,21 +74,23 @@ class _Tree:
 
     def __init__(self, read: Read) -> None:
         self._read = read
-        self._texts: dict[str, str | None] = {}
         self._texts_before: dict[str, str | None] = {}
+        self._changed: dict[str, FileChange | None] = {}
         self.changes: list[FileChange] = []
 
     def text(self, path: str) -> str | None:
-        if path not in self._texts:
-            self._texts[path] = self._texts_before[path] = self._read(path)
-        return self._texts[path]
+        if path in self._changed:
+            change = self._changed[path]
+            return None if change is None else change.text
+        return self.text_before(path)
 
     def exists(self, path: str) -> bool:
         return self.text(path) is not None
 
     def text_before(self, path: str) -> str | None:
         """The text that the file had before the patch: what a copy is made of, as git has it."""
-        self.text(path)
+        if path not in self._texts_before:
+            self._texts_before[path] = self._read(path)
         return self._texts_before[path]
 
     def existed(self, path: str) -> bool:
@@ -93,19 +104,19 @@ class _Tree:
             change = _joined(before, change)
         self.changes.append(change)
         if change.kind == "rename" and change.old_path is not None:
-            self._texts[change.old_path] = None
-        self._texts[change.path] = change.text
+            self._changed[change.old_path] = None
+        self._changed[change.path] = change
 
 
 def _joined(before: FileChange, change: FileChange) -> FileChange:
     """Two changes of one file as one."""
     hunks, mode = before.hunks + change.hunks, change.mode or before.mode
     if change.kind == "change":
-        return replace(before, text=change.text, hunks=hunks, mode=mode, edits=())
+        return replace(before, whole_text=change.text, hunks=hunks, mode=mode)
     if before.kind == "change" and change.kind in ("delete", "rename"):
-        return replace(change, old_text=before.old_text, hunks=hunks, mode=mode, edits=())
+        return replace(change, old_text=before.old_text, whole_text=change.text, hunks=hunks, mode=mode)
     if before.kind == "delete" and change.kind == "add":
-        return replace(change, kind="change", old_text=before.old_text, edits=())
+        return replace(change, kind="change", old_text=before.old_text)
     raise _refused(Reason.CONFLICT, f"the patch names it twice, to {before.kind} and to {change.kind} it.", change.path)
 
 
@@ -168,12 +179,12 @@ def _added(section: FilePatch, tree: _Tree) -> FileChange:
     placed = tuple(
         PlacedHunk(number=hunk.number, line=1, offset=0, added=len(hunk.body), removed=0) for hunk in section.hunks
     )
-    return FileChange(kind="add", path=path, text=text, mode=section.mode, hunks=placed)
+    return FileChange(kind="add", path=path, whole_text=text, mode=section.mode, hunks=placed)
 
 
 def _deleted(section: FilePatch, path: str, text: str) -> FileChange:
     patched = apply_hunks(text, section.hunks, path=path)
-    left = patched.text
+    left = spliced(text, patched.edits)
     if left and not section.unchecked_delete:
         more = left.count("\n") or 1
         lines = "1 line" if more == 1 else f"{more:,} lines"
@@ -198,21 +209,21 @@ def _moved(section: FilePatch, tree: _Tree, path: str, text: str) -> FileChange:
         path=target,
         old_path=path,
         old_text=text,
-        text=patched.text,
         mode=section.mode,
         hunks=patched.hunks,
+        edits=patched.edits,
     )
 
 
 def _changed(section: FilePatch, path: str, text: str) -> FileChange:
     patched = apply_hunks(text, section.hunks, path=path, in_order=section.in_order)
-    if patched.text == text and section.mode is None:
+    is_same = all(text[edit.start : edit.end] == edit.new for edit in patched.edits)
+    if is_same and section.mode is None:
         raise _refused(Reason.SAME, "the patch changes nothing in it.", path)
     return FileChange(
         kind="change",
         path=path,
         old_text=text,
-        text=patched.text,
         mode=section.mode,
         hunks=patched.hunks,
         edits=patched.edits,

@@ -6,7 +6,9 @@ Such a line is a comment, a bracket or an ellipsis, and says nothing but that th
 
 import re
 
-__all__ = ["new_placeholder"]
+from toolhaft.editing.refusal import EditError, Reason
+
+__all__ = ["new_placeholder", "refuse_placeholder"]
 
 MOST_WORDS = 12
 
@@ -43,6 +45,17 @@ _NAMED_ONLY = re.compile(
     rf"|(?:the |all )*(?:remaining|existing|previous|original) (?:\w+ )?{_CODE}",
     re.IGNORECASE,
 )
+
+
+def refuse_placeholder(old: str, new: str) -> None:
+    """Raise `EditError` where `new` leaves text out by a placeholder that `old` has not."""
+    placeholder = new_placeholder(old, new)
+    if placeholder is not None:
+        raise EditError(
+            Reason.PLACEHOLDER,
+            f"The new text has the line {placeholder!r} in the place of text that it leaves out. Write the whole new "
+            "text, or name a smaller old text that holds only what changes.",
+        )
 
 
 def new_placeholder(old: str, new: str) -> str | None:

@@ -18,7 +18,7 @@ from toolhaft.editing.indentation import Rule, indent_rule
 from toolhaft.editing.line_diff import line_changes
 from toolhaft.editing.line_ends import fit_line_ends
 from toolhaft.editing.nearest import shown_nearest
-from toolhaft.editing.placeholders import new_placeholder
+from toolhaft.editing.placeholders import refuse_placeholder
 from toolhaft.editing.refusal import EditError, Reason
 from toolhaft.editing.similar import most_similar
 from toolhaft.editing.typography import plain
@@ -55,13 +55,7 @@ def replace_tolerant(text: str, old: str, new: str, *, replace_all: bool = False
     >>> replace_tolerant("if x:\n    y = 1\n    z\n", "y = 1\nz", "y = 2\nz").text
     'if x:\n    y = 2\n    z\n'
     """
-    placeholder = new_placeholder(old, new)
-    if placeholder is not None:
-        raise EditError(
-            Reason.PLACEHOLDER,
-            f"The new text has the line {placeholder!r} in the place of text that it leaves out. Write the whole new "
-            "text, or name a smaller old text that holds only what changes.",
-        )
+    refuse_placeholder(old, new)
     try:
         return replace_exact(text, old, new, replace_all=replace_all)
     except EditError as refused:

@@ -7,13 +7,13 @@ thought through, and told: the diff for the model, the facts for the program.
 import codecs
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic_ai import ModelRetry
 
-from toolhaft.editing import EditError, UnifiedDiff, unified_diff
+from toolhaft.editing import Edit, EditError, UnifiedDiff, edits_diff, replace_exact, unified_diff
 from toolhaft.spec import FileDiff, ToolText
 from toolhaft.workspace import Files, workspace
 from toolhaft.workspace.changes import Applied, ChangeSet, FileChange
@@ -21,6 +21,7 @@ from toolhaft.workspace.text import SAMPLE_BYTES, UTF_8, Encoding, decode, detec
 
 # A hash of one file has 64 hexadecimal digits; what is shorter is the plan id of a preview.
 _HASH_DIGITS = 64
+_STEP_BYTES = 1 << 18
 _EXPECTED = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
@@ -143,9 +144,15 @@ def decode_loosely(data: bytes) -> tuple[str, Encoding]:
     Bytes in a UTF-8 file that are none are carried along as they are. Raises `NotTextError` where that cannot be done.
     """
     encoding = _encoding(data)
-    if encoding is not None and encoding.codec == UTF_8.codec:
-        return data[len(encoding.bom) :].decode(encoding.codec, "surrogateescape"), encoding
-    return decode(data)
+    if encoding is None or encoding.codec != UTF_8.codec:
+        return decode(data)
+    if data.isascii():
+        return data.decode(encoding.codec), encoding
+    decoder = codecs.getincrementaldecoder(encoding.codec)("surrogateescape")
+    # In steps: one call for a large file would keep every other thread waiting.
+    starts = range(len(encoding.bom), len(data), _STEP_BYTES)
+    pieces = [decoder.decode(data[start : start + _STEP_BYTES]) for start in starts]
+    return "".join([*pieces, decoder.decode(b"", final=True)]), encoding
 
 
 def encode_loosely(text: str, encoding: Encoding) -> bytes:
@@ -153,6 +160,38 @@ def encode_loosely(text: str, encoding: Encoding) -> bytes:
     if encoding.codec == UTF_8.codec:
         return encoding.bom + text.encode(encoding.codec, "surrogateescape")
     return encode(text, encoding)
+
+
+def edits_in_bytes(text: str, edits: Iterable[Edit[str]], encoding: Encoding) -> list[Edit[bytes]]:
+    """The edits of a text that `decode_loosely` gave as edits of the bytes of a UTF-8 file that it was made of."""
+    made: list[Edit[bytes]] = []
+    at, counted_to = len(encoding.bom), 0
+    for edit in edits:
+        start = at + _size_in_bytes(text, counted_to, edit.start)
+        at, counted_to = start + _size_in_bytes(text, edit.start, edit.end), edit.end
+        made.append(Edit(start=start, end=at, new=edit.new.encode(UTF_8.codec, "surrogateescape")))
+    return made
+
+
+def _size_in_bytes(text: str, start: int, end: int) -> int:
+    if text.isascii():
+        return end - start
+    steps = (text[at : min(at + _STEP_BYTES, end)] for at in range(start, end, _STEP_BYTES))
+    return sum(len(step.encode(UTF_8.codec, "surrogateescape")) for step in steps)
+
+
+def replaced_exactly(
+    path: str, data: bytes, old: str, new: str, *, replace_all: bool
+) -> tuple[bytes, UnifiedDiff, int]:
+    """The new content of a file, its diff, and in how many places it differs. Raises `EditError`."""
+    codec = byte_codec(data)
+    if codec is None:
+        text, encoding = decode(data)
+        done = replace_exact(text, old, new, replace_all=replace_all)
+        return encode(done.text, encoding), edits_diff(text, done.edits, path=path), done.count
+    narrow = Encoding(codec=codec)
+    found = replace_exact(data, encode(old, narrow), encode(new, narrow), replace_all=replace_all)
+    return found.text, edits_diff(data, found.edits, path=path, encoding=codec), found.count
 
 
 def counted(diffs: Sequence[UnifiedDiff]) -> str:

@@ -1,18 +1,28 @@
 """Apply a patch to one file or many: all of it, or nothing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from toolhaft.decorators import base_tool
 from toolhaft.decorators.routing import route_file
-from toolhaft.editing import EditError, FileChange, Reason, UnifiedDiff, edits_diff, plan_patch
+from toolhaft.editing import Edit, EditError, FileChange, Reason, UnifiedDiff, edits_diff, plan_patch
+from toolhaft.editing.exact import spliced
 from toolhaft.spec import ToolKind, ToolText
-from toolhaft.tools._changing import Staged, change_files, content_diff, counted, decode_loosely, encode_loosely
+from toolhaft.tools._changing import (
+    Staged,
+    change_files,
+    content_diff,
+    counted,
+    decode_loosely,
+    edits_in_bytes,
+    encode_loosely,
+)
 from toolhaft.workspace.changes import ChangeSet
 from toolhaft.workspace.text import UTF_8, Encoding, encode
 
 _EXECUTABLE = 0o111
+_NO_DIFF = UnifiedDiff(text="", added=0, removed=0, truncated=False)
 
 
 async def _preview(patch: str, filepath: str | None = None, expected_hash: str | None = None) -> ToolText:
@@ -53,17 +63,18 @@ class _Patch:
         self._before: dict[str, bytes] = {}
 
     def staged(self, patch: str, filepath: str | None) -> Staged:
-        planned = plan_patch(patch, self._read, filepath=filepath)
+        planned = [*plan_patch(patch, self._read, filepath=filepath)]
         self._check_apart(planned)
-        # What goes away is staged first, so that a name that becomes free can be taken.
-        for change in sorted(planned, key=lambda change: change.kind not in ("delete", "rename")):
-            self._stage(change)
-        diffs = {change.path: self._diff(change) for change in planned}
         told = ", ".join(_told(change) for change in planned)
+        facts = {"hunks": [_hunk(change.path, asdict(hunk)) for change in planned for hunk in change.hunks]}
+        diffs = dict.fromkeys([change.path for change in planned], _NO_DIFF)
+        # What goes away is staged first, so that a name that becomes free can be taken.
+        planned.sort(key=lambda change: change.kind in ("delete", "rename"))
+        while planned:  # a text, which may be large, is let go of before the new content is made
+            change, edits = self._without_text(planned.pop())
+            diffs[change.path] = self._staged(change, edits)
         return Staged(
-            sentence=f"Applied the patch ({told}): {counted(list(diffs.values()))}.",
-            diffs=diffs,
-            facts={"hunks": [_hunk(change.path, asdict(hunk)) for change in planned for hunk in change.hunks]},
+            sentence=f"Applied the patch ({told}): {counted(list(diffs.values()))}.", diffs=diffs, facts=facts
         )
 
     def _check_apart(self, planned: Sequence[FileChange]) -> None:
@@ -86,29 +97,38 @@ class _Patch:
         text, self._encodings[path] = decode_loosely(self._before[path])
         return text
 
-    def _stage(self, change: FileChange) -> None:
-        if change.text is None:
+    def _without_text(self, change: FileChange) -> tuple[FileChange, list[Edit[bytes]] | None]:
+        """The change with edits of the file's bytes, where they are UTF-8, and then without its texts."""
+        encoding = self._encodings.get(change.old_path or change.path, UTF_8)
+        if change.old_text is None or change.whole_text is not None or encoding.codec != UTF_8.codec:
+            return change, None
+        return replace(change, old_text=None, edits=()), edits_in_bytes(change.old_text, change.edits, encoding)
+
+    def _staged(self, change: FileChange, edits: list[Edit[bytes]] | None) -> UnifiedDiff:
+        """Stage one change and return its diff."""
+        before = None if change.kind == "add" else self._before.get(change.old_path or change.path)
+        if change.kind == "delete":
             self._change.delete(change.path)
-            return
-        mode = change.mode
+            return content_diff(change.path, before, None)
         if change.kind == "rename" and change.old_path is not None:
             self._change.rename(change.old_path, change.path)
         if change.kind == "copy" and change.old_path is not None:
             self._change.copy(change.old_path, change.path)
-        if change.mode is not None and (old := self._change.mode(change.path)) is not None:
-            mode = old | _EXECUTABLE if change.mode & _EXECUTABLE else old & ~_EXECUTABLE
-        self._change.write(change.path, self._content(change), mode=mode)
+        new = self._content(change) if before is None or edits is None else spliced(before, edits)
+        self._change.write(change.path, new, mode=self._mode(change))
+        if change.kind == "change" and before is not None and edits is not None:
+            return edits_diff(before, edits, path=change.path)
+        return content_diff(change.path, before, new, old_path=change.old_path, is_copy=change.kind == "copy")
+
+    def _mode(self, change: FileChange) -> int | None:
+        """The mode to set: of what git knows, only whether a file can be executed is taken over to one that exists."""
+        if change.mode is None or (old := self._change.mode(change.path)) is None:
+            return change.mode
+        return old | _EXECUTABLE if change.mode & _EXECUTABLE else old & ~_EXECUTABLE
 
     def _content(self, change: FileChange) -> bytes:
         assert change.text is not None
         return encode_loosely(change.text, self._encodings.get(change.old_path or change.path, UTF_8))
-
-    def _diff(self, change: FileChange) -> UnifiedDiff:
-        if change.edits and change.old_text is not None:
-            return edits_diff(change.old_text, change.edits, path=change.path)
-        before = None if change.kind == "add" else self._before.get(change.old_path or change.path)
-        after = None if change.text is None else self._content(change)
-        return content_diff(change.path, before, after, old_path=change.old_path, is_copy=change.kind == "copy")
 
 
 def _told(change: FileChange) -> str:

@@ -1,12 +1,12 @@
 """Replace an exact piece of a file's text."""
 
 from toolhaft.decorators import file_tool
-from toolhaft.editing import EditError, Reason, UnifiedDiff, edits_diff, replace_exact
+from toolhaft.editing import EditError, Reason
 from toolhaft.editing.nearest import shown_nearest
 from toolhaft.spec import ToolText
-from toolhaft.tools._changing import Staged, byte_codec, change_files, counted, decode_loosely
+from toolhaft.tools._changing import Staged, change_files, counted, decode_loosely, replaced_exactly
 from toolhaft.workspace.changes import ChangeSet
-from toolhaft.workspace.text import Encoding, decode, encode, split_lines
+from toolhaft.workspace.text import split_lines
 
 # In a larger file the nearest place is not looked for: the model has the line numbers of what it read.
 _MAX_BYTES_COMPARED = 2_000_000
@@ -38,7 +38,7 @@ async def _edit(
     def stage(change: ChangeSet) -> Staged:
         data = change.read(filepath)
         try:
-            new, diff, count = _replaced(filepath, data, old_str, new_str, replace_all=replace_all)
+            new, diff, count = replaced_exactly(filepath, data, old_str, new_str, replace_all=replace_all)
         except EditError as error:
             if error.reason is Reason.NOT_FOUND and len(data) <= _MAX_BYTES_COMPARED:
                 raise EditError(error.reason, f"{error} {_nearest(data, old_str)}") from error
@@ -49,18 +49,6 @@ async def _edit(
         return Staged(sentence=sentence, diffs={filepath: diff}, facts={"replacements": count})
 
     return await change_files("edit_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
-
-
-def _replaced(path: str, data: bytes, old: str, new: str, *, replace_all: bool) -> tuple[bytes, UnifiedDiff, int]:
-    """The new content, its diff, and in how many places it differs."""
-    codec = byte_codec(data)
-    if codec is None:
-        text, encoding = decode(data)
-        done = replace_exact(text, old, new, replace_all=replace_all)
-        return encode(done.text, encoding), edits_diff(text, done.edits, path=path), done.count
-    narrow = Encoding(codec=codec)
-    found = replace_exact(data, encode(old, narrow), encode(new, narrow), replace_all=replace_all)
-    return found.text, edits_diff(data, found.edits, path=path, encoding=codec), found.count
 
 
 def _nearest(data: bytes, old: str) -> str:

@@ -1,11 +1,19 @@
 """Replace a piece of a file's text that is not at hand to the letter."""
 
 from toolhaft.decorators import file_tool
-from toolhaft.editing import edits_diff, replace_tolerant
+from toolhaft.editing import EditError, Reason, UnifiedDiff, edits_diff, refuse_placeholder, replace_tolerant
 from toolhaft.spec import ToolText
-from toolhaft.tools._changing import Staged, change_files, counted, decode_loosely, encode_loosely
+from toolhaft.tools._changing import (
+    Staged,
+    byte_codec,
+    change_files,
+    counted,
+    decode_loosely,
+    encode_loosely,
+    replaced_exactly,
+)
 from toolhaft.workspace.changes import ChangeSet
-from toolhaft.workspace.text import encode
+from toolhaft.workspace.text import UTF_8, encode
 
 
 async def _preview(
@@ -35,13 +43,36 @@ async def _update(
     def stage(change: ChangeSet) -> Staged:
         for given in (old_text, new_text):
             encode(given)  # what cannot be written at all is refused before anything else
-        text, encoding = decode_loosely(change.read(filepath))
-        done = replace_tolerant(text, old_text, new_text, replace_all=replace_all)
-        change.write(filepath, encode_loosely(done.text, encoding))
-        diff = edits_diff(text, done.edits, path=filepath)
-        how = "" if done.rung == "exact" else f" The old text was not found exactly; matched by {done.rung}."
-        places = "1 place" if done.count == 1 else f"{done.count} places"
+        refuse_placeholder(old_text, new_text)
+        data = change.read(filepath)
+        exact = _exactly(filepath, data, old_text, new_text, replace_all=replace_all)
+        new, diff, count, rung = exact or _nearly(filepath, data, old_text, new_text, replace_all=replace_all)
+        change.write(filepath, new)
+        how = "" if rung == "exact" else f" The old text was not found exactly; matched by {rung}."
+        places = "1 place" if count == 1 else f"{count} places"
         sentence = f"Updated {filepath}: {places}, {counted([diff])}.{how}"
-        return Staged(sentence=sentence, diffs={filepath: diff}, facts={"replacements": done.count, "rung": done.rung})
+        return Staged(sentence=sentence, diffs={filepath: diff}, facts={"replacements": count, "rung": rung})
 
     return await change_files("update_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
+
+
+_Updated = tuple[bytes, UnifiedDiff, int, str]
+"""The new content, its diff, in how many places it differs, and how they were found."""
+
+
+def _exactly(path: str, data: bytes, old: str, new: str, *, replace_all: bool) -> _Updated | None:
+    """The update where the old text stands to the letter, found among the bytes: so the file is never held as text."""
+    if byte_codec(data) != UTF_8.codec:
+        return None
+    try:
+        return (*replaced_exactly(path, data, old, new, replace_all=replace_all), "exact")
+    except EditError as refused:
+        if refused.reason is not Reason.NOT_FOUND:
+            raise
+        return None
+
+
+def _nearly(path: str, data: bytes, old: str, new: str, *, replace_all: bool) -> _Updated:
+    text, encoding = decode_loosely(data)
+    done = replace_tolerant(text, old, new, replace_all=replace_all)
+    return encode_loosely(done.text, encoding), edits_diff(text, done.edits, path=path), done.count, done.rung
