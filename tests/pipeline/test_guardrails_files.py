@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from pydantic_ai.workspaces import FileEntry, Workspace, WorkspaceRef, WrapperWorkspace
 
 from tests.pipeline.calls import call_of
@@ -14,7 +15,7 @@ from toolhaft.exceptions import FileOperationError
 from toolhaft.pipeline.call import Call, Refused
 from toolhaft.pipeline.guardrails import Guardrails
 from toolhaft.pipeline.preview import Preview
-from toolhaft.spec import ToolKind
+from toolhaft.spec import ToolKind, tool_spec
 from toolhaft.tools import apply_patch, bash, delete_file, edit_file, grep, list_dir, read_file, undo_change, write_file
 from toolhaft.workspace import LocalWorkspace, use_workspace
 from toolhaft.workspace.current import tool_workspace
@@ -150,6 +151,8 @@ async def test_what_no_rule_is_about_passes(rails: Guardrails, tool: Any, args: 
         {"uri": "file:///x/vault/key.txt"},
         {"uri": "repo:///vault%2Fkey.txt"},
         {"name": "./api.secret"},
+        {"files": {"api.secret": "a new text"}},
+        {"changes": {"src/a.py": "1", "gen/a.py": "2"}},
         {"path": "uv.lock"},
         {"path": ".env"},
         {"path": "a\0b/.env"},
@@ -195,6 +198,45 @@ async def test_what_is_no_path_is_left_to_somebody_elses_tool(folder: Path, rail
         admission = await rails.admit(call, preview=Preview(call))
 
     assert admission.warnings == []
+
+
+class Place(BaseModel):
+    """Where something is."""
+
+    file: Path
+
+
+@base_tool(kind="read")
+async def peek(path: Path | None = None, places: list[Place] | None = None, files: frozenset[str] = frozenset()) -> str:
+    """Look at files, however they are told."""
+    return "seen"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"path": "notes.txt"}, {"places": [{"file": "src/a.py"}, {"file": "lib/key.txt"}]}, {"files": ["notes.txt"]}],
+)
+@pytest.mark.usefixtures("place")
+async def test_a_tool_that_may_open_files_by_itself_is_judged_where_links_lead(
+    rails: Guardrails, args: dict[str, Any]
+) -> None:
+    call = call_of(peek, tool_spec(peek).validate(args))
+
+    with pytest.raises(Refused, match="sensitive file"):
+        await rails.admit(call, preview=Preview(call))
+
+
+@base_tool(kind="mcp")
+async def twin(name: str) -> str:
+    """Do what a tool of a server does."""
+    return "done"
+
+
+async def test_a_card_does_not_make_a_servers_tool_ours(folder: Path) -> None:
+    call = call_of(twin, {"name": "./.env"})
+
+    with use_workspace(folder), pytest.raises(Refused, match="sensitive file"):
+        await Guardrails().admit(call, preview=Preview(call))
 
 
 @base_tool(kind="write")

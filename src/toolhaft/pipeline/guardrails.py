@@ -26,7 +26,7 @@ from toolhaft.pipeline.intent import Intent, intent_by_arguments, intent_by_fact
 from toolhaft.pipeline.limits import Excess, Limits, Reservation, Use
 from toolhaft.pipeline.refusal import Refusal, Sources
 from toolhaft.pipeline.runs_tests import runs_tests
-from toolhaft.pipeline.touched import Touched, read_paths, touched_by
+from toolhaft.pipeline.touched import Touched, is_foreign, read_paths, touched_by
 from toolhaft.registry import Registry
 from toolhaft.shell import PathUse, Verdict
 from toolhaft.spec import ToolKind, tool_spec
@@ -148,20 +148,20 @@ class Guardrails:
 
         Raises what the preview raises, which is what the tool would raise.
         """
-        is_foreign = call.spec is None
-        if self._is_plain and not is_foreign and call.kind is not ToolKind.SHELL:
+        foreign = is_foreign(call)
+        if self._is_plain and not foreign and call.kind is not ToolKind.SHELL:
             return Admission()
-        only_reads = call.kind is ToolKind.READ and not is_foreign
-        if only_reads and self._files.hold_here():
+        only_reads = call.kind is ToolKind.READ and not foreign
+        if only_reads and _is_built_in(call) and self._files.hold_here():
             _raise(self._files.broken_by_text(read_paths(call)))
             return Admission()
         touched = touched_by(call)
-        await self._admit_paths(touched.paths + touched.suspects, and_workspace=is_foreign)
+        await self._admit_paths(touched.paths + touched.suspects, and_workspace=foreign)
         if only_reads:
             return Admission()
         written = [use.path for use in touched.paths if use.access == "write"]
         for command in touched.commands:
-            written += await self._admit_command(command, touched.cwd, and_workspace=is_foreign)
+            written += await self._admit_command(command, touched.cwd, and_workspace=foreign)
         intent = await self._intent(call, touched, written, preview)
         await self._admit_paths(intent.paths)
         warnings = await self._admit_text(intent.additions)
@@ -202,7 +202,7 @@ class Guardrails:
         names_no_file = bool(self._files) and not touched.paths
         needs_preview = self._counts_changes or bool(self._code_rules) or names_no_file
         told = None
-        if needs_preview and call.spec is not None and call.kind is ToolKind.WRITE:
+        if needs_preview and call.kind is ToolKind.WRITE and not is_foreign(call):
             try:
                 told = await preview()
             except Exception as error:
@@ -225,7 +225,7 @@ class Guardrails:
         reservation = self._limits.reserve(call.conversation_id, use)
         if isinstance(reservation, Excess):
             raise self._sources.refusal(reservation.rule, reservation.reason).as_error()
-        tests = self._require_test and call.spec is not None and any(map(runs_tests, touched.commands))
+        tests = self._require_test and not is_foreign(call) and any(map(runs_tests, touched.commands))
         return Admission(warnings, partial(self._settle, reservation, use, tests))
 
     def _settle(
@@ -248,6 +248,11 @@ async def _off_loop(size: int, work: Callable[[], T]) -> T:
 
 def _quality_gate(given: QualityGate | Mapping[str, Any]) -> QualityGate:
     return given if isinstance(given, QualityGate) else QualityGate(**given)
+
+
+def _is_built_in(call: Call) -> bool:
+    """Whether a tool is one of ours, which open files through the workspace and nowhere else."""
+    return call.spec is not None and call.spec.function.__module__.startswith("toolhaft.tools.")
 
 
 def _only_reads(tool: str) -> bool:

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
 
+from pydantic_core import to_jsonable_python
+
 from toolhaft.pipeline.call import Call
 from toolhaft.shell import PathUse
 from toolhaft.shell.options import names
@@ -51,25 +53,30 @@ class Touched:
     """What else the arguments hold, and so may be written: of a patch, the lines that it adds."""
 
 
+def is_foreign(call: Call) -> bool:
+    """Whether a call is of somebody else's tool, of which nothing can be believed."""
+    return call.spec is None or call.kind is ToolKind.MCP
+
+
 def touched_by(call: Call) -> Touched:
     """What a call says that it touches."""
-    is_foreign = call.spec is None
-    access = "read" if call.kind is ToolKind.READ and not is_foreign else "write"
+    foreign = is_foreign(call)
+    access = "read" if call.kind is ToolKind.READ and not foreign else "write"
     paths: list[PathUse] = []
     suspects: list[PathUse] = []
     commands: list[str] = []
     texts: list[str] = []
     for name, text in _texts(call.args):
         words = _words(name)
-        if words & _COMMANDS and (is_foreign or call.kind is ToolKind.SHELL):
+        if words & _COMMANDS and (foreign or call.kind is ToolKind.SHELL):
             commands.append(text)
-        elif words & _FOREIGN_PATHS if is_foreign else _names_path(name):
+        elif words & _FOREIGN_PATHS if foreign else _names_path(name):
             use = PathUse(_path_in(text), "read" if name == "cwd" else access)
             (suspects if _ADDRESS.match(text) else paths).append(use)
         else:
             if "old" not in words:  # what an edit replaces is not written
                 texts.append(_added(text) if words & _PATCHES else text)
-            if is_foreign and _looks_like_path(text):
+            if foreign and _looks_like_path(text):
                 suspects.append(PathUse(_path_in(text), access))
     cwd = call.args.get("cwd")
     return Touched(
@@ -103,14 +110,23 @@ def _texts(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(value, str):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from _texts({str(key): item for key, item in cast("Mapping[Any, Any]", value).items()})
-        elif isinstance(value, list | tuple):
+            inner = {str(key): item for key, item in cast("Mapping[Any, Any]", value).items()}
+            yield from ((name, key) for key in inner if _looks_like_path(key))  # {"src/a.py": "its text"}
+            yield from _texts(inner)
+        elif isinstance(value, list):
             items = cast("list[Any]", value)
             if _words(name) & _COMMANDS and all(isinstance(item, str) for item in items):
                 yield name, shlex.join(items)
             else:
                 for item in items:
                     yield from _texts({name: item})
+        elif value is not None and not isinstance(value, bool | int | float):
+            yield from _texts({name: _plain(value)})
+
+
+def _plain(value: object) -> object:
+    """What a validated argument (a `Path`, a model, a set) is as JSON."""
+    return to_jsonable_python(value, bytes_mode="base64", fallback=str)
 
 
 @lru_cache(maxsize=1024)
