@@ -84,6 +84,19 @@ async def test_a_hook_that_floods_takes_no_memory_and_refuses(command: str, said
     assert resident_bytes() - before < 100_000_000
 
 
+@pytest.mark.stress
+async def test_a_hook_that_starts_too_many_processes_is_ended_and_refuses(mark: str, tmp_path: Path) -> None:
+    hooks = both(command=f"for i in $(seq 1100); do sleep {mark} & done; wait", timeout_seconds=120)
+
+    with use_workspace(tmp_path):
+        refusal, remarks = await meets(hooks)
+
+    assert "ended by processes" in refusal
+    assert remarks[1] == "well"
+    assert not with_argument(mark)
+    await hooks.aclose()
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
