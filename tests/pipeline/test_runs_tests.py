@@ -61,6 +61,7 @@ def test_the_last_command_of_a_plain_sequence_is_a_test(command: str) -> None:
         "python -m pip",
         "echo 'not closed",
         "X=1",
+        "pytest " + "x" * 10_000,
     ],
 )
 def test_everything_else_proves_nothing(command: str) -> None:

@@ -14,6 +14,8 @@ from toolhaft.shell.unwrap import unwrap
 from toolhaft.shell.words import NotBashError
 from toolhaft.shell.wrappers import SHELLS
 
+# Nobody types more to run tests, and to read more takes longer than the event loop may wait for.
+_MOST_CHARACTERS = 8_000
 _SEQUENCE = frozenset(("&&", ";", "\n"))
 _MAY_FOLLOW = names("echo printf true :")
 # What wraps a command and does not end as it ends, or may run more than one.
@@ -51,6 +53,8 @@ def runs_tests(command: str) -> bool:
     >>> runs_tests("cd app && pytest -q"), runs_tests("pytest -q | tail -5")
     (True, False)
     """
+    if len(command) > _MOST_CHARACTERS:
+        return False
     try:
         items = Lexer(command, Facts()).items()
     except (NotBashError, RecursionError):
