@@ -7,10 +7,9 @@ only by a pattern that names it: its leading dot must be a dot of the pattern (`
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .errors import GlobError
 from .wildmatch import translate
@@ -23,24 +22,23 @@ _PART = 5_000
 Sort = Literal["path", "modified", "size"]
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(NamedTuple):
     """A compiled file pattern. `matches` ignores dots, `names` asks that hidden parts are named."""
 
     text: str
     alternatives: tuple[str, ...]
-    matches: Callable[[str], object] = field(repr=False)
-    names: Callable[[str], object] = field(repr=False)
-    _components: Callable[[str], object] = field(repr=False)
-    _tails: tuple[str, ...] = field(repr=False)
-    _is_by_tail: bool = field(repr=False)
+    matches: Callable[[str], object]
+    names: Callable[[str], object]
+    components: Callable[[str], object]
+    tails: tuple[str, ...]
+    is_by_tail: bool
 
     def select(self, names: Iterable[str], *, folder: str) -> list[str]:
         """Give those of `names` that match, whatever their dots; `folder`, where they are, is "" or ends with "/"."""
-        if self._tails:
-            tails = self._tails
+        if self.tails:
+            tails = self.tails
             names = [name for name in names if name.endswith(tails)]
-            if self._is_by_tail:
+            if self.is_by_tail:
                 return names
         return [name for name in names if self.matches(folder + name)]
 
@@ -56,7 +54,7 @@ class Glob:
 
     def enters(self, folder: str) -> bool:
         """Tell whether some part of the pattern names the hidden folder of this name."""
-        return self._components(folder) is not None
+        return self.components(folder) is not None
 
     def rough_names(self) -> tuple[str, ...] | None:
         """Give plain `*` patterns that meet every name that this one can meet, None where that would be all names."""

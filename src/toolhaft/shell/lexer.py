@@ -8,7 +8,7 @@ shows the grammar a skeleton in which every simple command is `w`: what it canno
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .environment import matters
 from .expansions import Facts, WordReader
@@ -63,15 +63,14 @@ class Run:
 Items = list["str | Run"]
 
 
-@dataclass(slots=True)
-class _Document:
+class _Document(NamedTuple):
     """A here-document whose body comes after the line."""
 
     delimiter: str
     quoted: bool
     tabs: bool
     run: Run
-    index: int
+    place: int
 
 
 class Lexer(WordReader):
@@ -322,7 +321,7 @@ class Lexer(WordReader):
                 lines.append(line + "\n")
             body = "".join(lines)
             word = Word(body, quoted=True) if document.quoted else Lexer(body, self.facts).document()
-            document.run.redirects[document.index] = Redirect("<<", word)
+            document.run.redirects[document.place] = Redirect("<<", word)
         documents.clear()
 
     def _line(self, document: _Document) -> str:
