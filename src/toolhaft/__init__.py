@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from toolhaft.exceptions import ModelRetry as ModelRetry
     from toolhaft.exceptions import ToolExecutionError as ToolExecutionError
     from toolhaft.makers.function import tool_from_function as tool_from_function
+    from toolhaft.pipeline.confirmation import Abort as Abort
+    from toolhaft.pipeline.confirmation import Allow as Allow
+    from toolhaft.pipeline.confirmation import Deny as Deny
+    from toolhaft.pipeline.confirmation import Edit as Edit
+    from toolhaft.pipeline.guardrails import Guardrails as Guardrails
+    from toolhaft.pipeline.hooks import Hook as Hook
+    from toolhaft.pipeline.hooks import Hooks as Hooks
+    from toolhaft.pipeline.pipeline import Pipeline as Pipeline
+    from toolhaft.pipeline.terminal import Terminal as Terminal
     from toolhaft.registry import DuplicateToolError as DuplicateToolError
     from toolhaft.registry import Registry as Registry
     from toolhaft.registry import ToolNotFoundError as ToolNotFoundError
@@ -49,6 +58,11 @@ _NAMES_BY_HOME = {
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
     "toolhaft.makers.function": ("tool_from_function",),
+    "toolhaft.pipeline.confirmation": ("Abort", "Allow", "Deny", "Edit"),
+    "toolhaft.pipeline.guardrails": ("Guardrails",),
+    "toolhaft.pipeline.hooks": ("Hook", "Hooks"),
+    "toolhaft.pipeline.pipeline": ("Pipeline",),
+    "toolhaft.pipeline.terminal": ("Terminal",),
     "toolhaft.registry": ("DuplicateToolError", "Registry", "ToolNotFoundError"),
     "toolhaft.spec": ("FileDiff", "NeedsApproval", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
     "toolhaft.workspace": ("LocalWorkspace", "PathTraversalError", "use_workspace", "validate_path", "workspace"),
