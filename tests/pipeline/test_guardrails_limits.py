@@ -49,7 +49,10 @@ async def test_a_file_too_many_is_refused_and_the_files_changed_are_named() -> N
     found = await refusal(rails, edit("c.py"))
 
     assert (found.rule, found.source) == ("max_files_modified", "toolhaft.toml:2")
-    assert "2 files may be changed in a conversation, 2 were ('a.py', 'b.py')" in found.message
+    assert (
+        "a conversation may change at most 2 files: 2 so far ('a.py', 'b.py'), and this call needs 1 ('c.py') more"
+        in (found.message)
+    )
     assert (await admitted(rails, edit("./a.py"))).warnings == []
 
 
@@ -59,7 +62,7 @@ async def test_many_names_are_cut() -> None:
         call = call_of(write_file, {"filepath": f"new{place}.txt", "content": "x"})
         (await admitted(rails, call)).settle(True, {"files": [{"path": f"new{place}.txt"}]})
 
-    assert "and 1 more" in (await refusal(rails, edit("a.py"))).message
+    assert "and 1 others" in (await refusal(rails, edit("a.py"))).message
 
 
 async def test_what_failed_or_was_refused_counts_nothing() -> None:
@@ -86,7 +89,7 @@ async def test_lines_are_those_of_the_diff_before_it_is_made() -> None:
     found = await refusal(rails, edit("b.py", "1\n2\n3"))
 
     assert found.rule == "max_lines_changed"
-    assert "4 lines may be changed in a conversation, 2 were, and this call needs 4 more" in found.message
+    assert "a conversation may change at most 4 lines: 2 so far, and this call needs 4 more" in found.message
 
 
 async def test_commands_are_counted_and_reads_are_not() -> None:
@@ -96,7 +99,7 @@ async def test_commands_are_counted_and_reads_are_not() -> None:
     found = await refusal(rails, call_of(bash, {"command": "pwd"}))
 
     assert found.rule == "max_commands_executed"
-    assert "1 commands may be run in a conversation, 1 were, and this call needs 1 more" in found.message
+    assert "a conversation may run at most 1 command: 1 so far, and this call needs 1 more" in found.message
     assert (await admitted(rails, call_of(read_file, {"filepath": "a.py"}))).warnings == []
 
 

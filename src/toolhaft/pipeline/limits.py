@@ -109,12 +109,16 @@ class Limits:
         taken = conversation.taken()
         new = use.files - taken.files
         if self._max_files is not None and new and len(taken.files) + len(new) > self._max_files:
-            reason = _reason("files", self._max_files, len(taken.files), len(new), taken.files)
-            return Excess("max_files_modified", f"{reason} ({_some(new)}).")
+            so_far = f"{len(taken.files):,} so far ({_some(taken.files)})" if taken.files else "none so far"
+            return _excess(
+                "max_files_modified", "change", "file", self._max_files, so_far, f"{len(new):,} ({_some(new)})"
+            )
         if self._max_lines is not None and use.lines and taken.lines + use.lines > self._max_lines:
-            return Excess("max_lines_changed", f"{_reason('lines', self._max_lines, taken.lines, use.lines)}.")
+            so_far = f"{taken.lines:,} so far"
+            return _excess("max_lines_changed", "change", "line", self._max_lines, so_far, f"{use.lines:,}")
         if self._max_commands is not None and use.commands and taken.commands + use.commands > self._max_commands:
-            return Excess("max_commands_executed", f"{_reason('commands', self._max_commands, taken.commands, 1)}.")
+            so_far = f"{taken.commands:,} so far"
+            return _excess("max_commands_executed", "run", "command", self._max_commands, so_far, f"{use.commands:,}")
         return None
 
     def _forget(self) -> None:
@@ -122,12 +126,14 @@ class Limits:
             self._conversations.popitem(last=False)
 
 
-def _reason(what: str, most: int, taken: int, more: int, names: Collection[str] = ()) -> str:
-    verb = "run" if what == "commands" else "changed"
-    named = f" ({_some(names)})" if names else ""
-    return f"{most:,} {what} may be {verb} in a conversation, {taken:,} were{named}, and this call needs {more:,} more"
+def _excess(rule: str, verb: str, what: str, most: int, so_far: str, more: str) -> Excess:
+    return Excess(
+        rule,
+        f"a conversation may {verb} at most {most:,} {what}{'s' if most != 1 else ''}: {so_far}, and this call needs "
+        f"{more} more. Finish with what is done, or report what else should be.",
+    )
 
 
 def _some(names: Collection[str]) -> str:
     shown = ", ".join(repr(name) for name in sorted(names)[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} others"
