@@ -63,3 +63,13 @@ def test_nothing_is_nothing() -> None:
 
 def test_the_examples_are_true() -> None:
     assert doctest.testmod(output).failed == 0
+
+
+def test_only_a_newline_ends_a_line() -> None:
+    text = "a\x0bb\x0cc\x1cd\x85e\u2028f\n"
+
+    assert shown_output([text], max_lines=1) == (text, 0)
+
+
+def test_output_in_very_many_parts_takes_no_longer_than_in_one() -> None:
+    assert shown_output(["x"] * 200_000).text == "x" * 200_000

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
+
+# Not `splitlines`, to which a form feed ends a line too.
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Gap(NamedTuple):
@@ -66,22 +71,18 @@ def _joined(lines: list[str | Gap]) -> Iterable[str]:
 
 
 def _lines(parts: Iterable[str | Gap]) -> Iterable[str | Gap]:
-    """The lines with their ends, and the gaps between."""
-    waiting = ""
-    for part in parts:
-        if isinstance(part, Gap):
-            if waiting:
-                yield fold_progress(waiting)
-            waiting = ""
-            yield part
+    """The lines with their ends, and the gaps between; a line may be in many parts."""
+    for is_gap, group in groupby(parts, key=lambda part: isinstance(part, Gap)):
+        if is_gap:
+            yield from group
             continue
-        *whole, waiting = (waiting + part).split("\n")
-        yield from (fold_progress(line + "\n") for line in whole)
-    if waiting:
-        yield fold_progress(waiting)
+        text = "".join(map(str, group))
+        lines = _LINE.findall(text)
+        yield from map(fold_progress, lines) if "\r" in text else lines
 
 
 def _gap(lines: list[str | Gap]) -> Gap:
     counts = [line.lines if isinstance(line, Gap) else 1 for line in lines]
-    size = sum(line.size if isinstance(line, Gap) else len(line.encode("utf-8", "surrogatepass")) for line in lines)
+    text = "".join(line for line in lines if not isinstance(line, Gap))
+    size = len(text.encode("utf-8", "surrogatepass")) + sum(line.size for line in lines if isinstance(line, Gap))
     return Gap(size, None if None in counts else sum(count for count in counts if count is not None))

@@ -1,5 +1,6 @@
 """What the tools that run commands share: judge, run, and tell how it ended."""
 
+import asyncio
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -7,13 +8,16 @@ from typing import Any
 from pydantic_ai import ModelRetry
 
 from toolhaft.exceptions import ToolExecutionError
-from toolhaft.shell import Gap, Level, Verdict, shown_output
+from toolhaft.shell import Gap, Level, Shown, Verdict, shown_output
 from toolhaft.spec import NeedsApproval, ToolText
 from toolhaft.workspace import PathTraversalError, workspace
 from toolhaft.workspace.commands import MAX_TIMEOUT_SECONDS, MIN_TIMEOUT_SECONDS, JobNotFoundError
 from toolhaft.workspace.current import ToolWorkspace
 from toolhaft.workspace.jobs import Job, JobOutput
 from toolhaft.workspace.outcome import CommandOutcome, Confinement, Piece
+
+# Tens of thousands of lines take longer to fold and cut than the event loop may wait.
+_LONG_OUTPUT = 10_000
 
 
 class CommandEndedError(ToolExecutionError):
@@ -40,7 +44,8 @@ async def run_judged(
         verdict = await place.judge_command(command, cwd=folder)
         network = place.command_rules.network_for(verdict.level)
         outcome = await place.run_command(command, cwd=folder, timeout_seconds=seconds, env=env, network=network)
-    return _told(tool, outcome, verdict, place, seconds)
+    shown = await _shown(outcome, place.command_rules.max_output_lines)
+    return _told(tool, outcome, verdict, shown, seconds)
 
 
 async def start_judged(
@@ -140,8 +145,14 @@ def _mendable(cwd: str | None) -> Generator[None]:
         raise ModelRetry(f"cwd={cwd!r} is no folder of the workspace ({error.strerror}). Use one, or none.") from error
 
 
-def _told(tool: str, outcome: CommandOutcome, verdict: Verdict, place: ToolWorkspace, seconds: int) -> ToolText:
-    shown = shown_output(map(_part, outcome.pieces), max_lines=place.command_rules.max_output_lines)
+async def _shown(outcome: CommandOutcome, max_lines: int | None) -> Shown:
+    parts = list(map(_part, outcome.pieces))
+    if sum(len(piece.text) for piece in outcome.pieces) < _LONG_OUTPUT:
+        return shown_output(parts, max_lines=max_lines)
+    return await asyncio.to_thread(shown_output, parts, max_lines=max_lines)
+
+
+def _told(tool: str, outcome: CommandOutcome, verdict: Verdict, shown: Shown, seconds: int) -> ToolText:
     notes = _ending(outcome.exit_code, outcome.killed_by, outcome.seconds, outcome.left_running)
     if shown.dropped_bytes:
         notes.append(_left_out(shown.dropped_bytes, outcome))
