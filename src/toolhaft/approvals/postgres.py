@@ -60,7 +60,7 @@ class PostgresStore(SqlStore):
         self._is_set_up = False
         self._turn = asyncio.Lock()
 
-    async def run(self, operation: Callable[[], Operation[T]], *, writes: bool = True) -> T:  # noqa: ARG002
+    async def run(self, operation: Callable[[], Operation[T]], *, writes: bool = True) -> T:
         async with self._turn:
             connection = await self._connected()
             async with connection.transaction(), connection.cursor() as cursor:
