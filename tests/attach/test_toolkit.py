@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.attach.agents import answers, calling
-from toolhaft import LocalWorkspace, Toolkit, ToolNotFoundError, base_tool
+from toolhaft import LocalWorkspace, Toolkit, ToolNotFoundError, base_tool, use_workspace
 from toolhaft.pipeline.guardrails import Guardrails, QualityGate
 from toolhaft.pipeline.hooks import Hook, Hooks
 from toolhaft.tools import list_dir, read_file
@@ -243,3 +243,18 @@ async def test_events_of_the_run_reach_the_hooks_of_the_toolkit(project: Path) -
         "agent_complete",
         "session_end",
     ]
+
+
+async def test_jobs_and_hooks_in_the_background_end_with_the_toolkit(project: Path) -> None:
+    hook = Hook("post_tool_use", "slow", command="sleep 60", background=True)
+    calls = [("bash", {"command": "sleep 60", "background": True})]
+
+    async with Toolkit(project, mode="yolo", hooks=Hooks([hook])) as kit:
+        await Agent(calling(calls), capabilities=[kit]).run("Go.")
+        assert isinstance(kit.workspace, LocalWorkspace)
+        with use_workspace(kit.workspace) as place:
+            job = place.job("job-1")
+            assert (await job.read()).running
+
+    with pytest.raises(LookupError):
+        place.job("job-1")

@@ -8,7 +8,9 @@ from pydantic_ai.capabilities import LocalWorkspace as HostWorkspace
 from tests.attach.agents import answers, calling
 from toolhaft import ToolText, base_tool, use_workspace
 from toolhaft.attach.toolset import GovernedToolset
-from toolhaft.tools import read_file
+from toolhaft.pipeline.guardrails import Guardrails
+from toolhaft.pipeline.pipeline import Pipeline
+from toolhaft.tools import grep, read_file
 
 
 async def test_the_tools_act_in_the_workspace_of_the_toolset(project: Path) -> None:
@@ -138,3 +140,18 @@ async def test_an_answer_that_nobody_can_write_down_is_a_failed_call() -> None:
     assert (first.outcome, second.outcome, third.outcome) == ("failed", "success", "failed")
     assert second.content == "a\\ud800b"
     result.all_messages_json()
+
+
+async def test_the_guardrails_hold_in_search_results_wherever_the_tools_act(project: Path) -> None:
+    (project / "customers.csv").write_text("needle\n")
+    (project / "a.txt").write_text("needle\n")
+    pipeline = Pipeline(guardrails=Guardrails(sensitive_files=["customers.csv"]))
+    agent = Agent(calling([("grep", {"pattern": "needle"})]), toolsets=[GovernedToolset([grep], pipeline=pipeline)])
+
+    with use_workspace(project):
+        result = await agent.run("Go.")
+
+    [answer] = answers(result.all_messages())
+    assert "a.txt" in answer.model_response_str()
+    assert "customers.csv:" not in answer.model_response_str()
+    assert answer.metadata["total"] == 1

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,15 @@ from pydantic_ai import ApprovalRequired, ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
 
 from tests.pipeline.calls import call_of, donate, look, pay, ran, through
-from toolhaft import ToolText, base_tool
+from toolhaft import ToolText, base_tool, use_workspace
 from toolhaft.pipeline.answer import with_notes
 from toolhaft.pipeline.call import Refused
 from toolhaft.pipeline.confirmation import Abort, AbortedError, Allow, Deny, Edit
+from toolhaft.pipeline.guardrails import CodeRule, Guardrails
+from toolhaft.pipeline.hooks import Block, Hook, Hooks
 from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.spec import tool_spec
+from toolhaft.tools import write_file
 from toolhaft.workspace.current import is_judged
 
 
@@ -308,3 +312,117 @@ class TestRecord:
         assert span.attributes is not None
         assert (span.attributes["toolhaft.outcome"], span.attributes["toolhaft.rule"]) == ("refused", "confirmation")
         assert not span.status.is_ok
+
+
+class TestHooks:
+    """The pipeline's side of hooks; what a hook can do is in `test_hooks`."""
+
+    async def test_what_a_pre_hook_changes_is_validated_and_judged_again(self) -> None:
+        hook = Hook("pre_tool_use", "halve", function=lambda told: {"updatedInput": {"amount": "3"}})
+        answerer = answering(True)
+
+        await through(Pipeline(hooks=Hooks([hook]), answerer=answerer), pay, {"amount": 6})
+
+        assert ran == [("pay", {"amount": 3, "to": "Ann"})]
+        assert answerer.asked[0][1] == {"amount": 3, "to": "Ann"}
+
+    async def test_what_does_not_fit_the_tool_is_the_hooks_fault(self) -> None:
+        hook = Hook("pre_tool_use", "spoil", function=lambda told: {"updatedInput": {"amount": "much"}})
+
+        with pytest.raises(Refused, match="the arguments that the hooks stage gave for 'pay' do not fit it"):
+            await through(Pipeline(mode="yolo", hooks=Hooks([hook])), pay, {"amount": 6})
+
+    async def test_of_an_approved_call_hooks_change_nothing_but_may_block_it(self) -> None:
+        change = Hook("pre_tool_use", "change", function=lambda told: {"updatedInput": {"amount": 1}})
+
+        await through(Pipeline(hooks=Hooks([change])), pay, {"amount": 6}, approved=True)
+        assert ran == [("pay", {"amount": 6, "to": "Ann"})]
+
+        def block(told: Any) -> None:
+            raise Block("closed today")
+
+        with pytest.raises(Refused, match="Blocked by hook shut: closed today"):
+            await through(
+                Pipeline(hooks=Hooks([Hook("pre_tool_use", "shut", function=block)])),
+                pay,
+                {"amount": 6},
+                approved=True,
+            )
+
+    async def test_hooks_may_block_what_was_edited(self) -> None:
+        def block(told: Any) -> None:
+            if told["tool_input"]["amount"] == 7:
+                raise Block("unlucky")
+
+        hooks = Hooks([Hook("pre_tool_use", "numbers", function=block)])
+
+        with pytest.raises(Refused, match="unlucky"):
+            await through(Pipeline(hooks=hooks, answerer=answering(Edit({"amount": 7}))), pay, {"amount": 6})
+
+    @pytest.mark.parametrize("amount", [5, -1, 2_000])
+    async def test_what_post_hooks_say_is_added_to_success_and_failure(self, amount: int) -> None:
+        hooks = Hooks([Hook("post_tool_use", "lint", function=lambda told: {"additionalContext": "lint: ok"})])
+
+        try:
+            answer = await through(Pipeline(mode="yolo", hooks=hooks), pay, {"amount": amount})
+            text = str(answer.return_value)
+        except (ModelRetry, ToolFailed) as error:
+            text = error.message
+
+        assert text.endswith("\n\nlint: ok")
+
+    async def test_a_failure_of_a_tool_is_told_to_whoever_waits_for_errors(self) -> None:
+        heard: list[Any] = []
+        hooks = Hooks([Hook("on_error", "spy", function=heard.append)])
+
+        with pytest.raises(ToolFailed):
+            await through(Pipeline(mode="yolo", hooks=hooks), pay, {"amount": 2_000})
+
+        assert [told["event"] for told in heard] == ["on_error"]
+
+
+class TestGuardrails:
+    """The pipeline's side of guardrails; their rules are in `test_guardrails`."""
+
+    async def test_they_come_before_hooks_and_before_anybody_is_asked(self, tmp_path: Path) -> None:
+        heard: list[Any] = []
+        pipeline = Pipeline(
+            guardrails=Guardrails(protected_files=["a.txt"]),
+            hooks=Hooks([Hook("pre_tool_use", "spy", function=heard.append)]),
+            answerer=answering(True),
+        )
+
+        with use_workspace(tmp_path), pytest.raises(Refused, match="Guardrail: .*protected_files") as refusal:
+            await through(pipeline, write_file, {"filepath": "./a.txt", "content": "x"})
+
+        assert (refusal.value.stage, heard) == ("guardrails", [])
+
+    async def test_what_an_edit_asks_for_is_judged_too(self, tmp_path: Path) -> None:
+        edit = answering(Edit({"filepath": "a.txt", "content": "x"}))
+        pipeline = Pipeline(guardrails=Guardrails(protected_files=["a.txt"]), answerer=edit)
+
+        with use_workspace(tmp_path), pytest.raises(Refused, match="protected_files"):
+            await through(pipeline, write_file, {"filepath": "b.txt", "content": "x"})
+
+        assert list(tmp_path.iterdir()) == []
+
+    async def test_warnings_are_added_to_the_answer(self, tmp_path: Path) -> None:
+        rule = CodeRule(pattern="breakpoint", severity="warn", message="take it out")
+        pipeline = Pipeline(mode="yolo", guardrails=Guardrails(code_rules=[rule]))
+
+        with use_workspace(tmp_path):
+            answer = await through(pipeline, write_file, {"filepath": "a.py", "content": "breakpoint()\n"})
+
+        assert "take it out" in str(answer.return_value)
+
+    async def test_a_limit_counts_what_succeeded(self, tmp_path: Path) -> None:
+        pipeline = Pipeline(mode="yolo", guardrails=Guardrails(max_files_modified=1))
+        (tmp_path / "there.txt").write_text("")
+        new = {"filepath": "a.txt", "content": "x"}
+
+        with use_workspace(tmp_path):
+            with pytest.raises(ModelRetry):
+                await through(pipeline, write_file, {**new, "filepath": "there.txt"})
+            await through(pipeline, write_file, new)
+            with pytest.raises(Refused, match="max_files_modified"):
+                await through(pipeline, write_file, {**new, "filepath": "b.txt"})

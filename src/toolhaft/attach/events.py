@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
@@ -26,10 +25,9 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_jsonable_python
 
+from toolhaft.attach.run import workspace_of
 from toolhaft.pipeline.call import Refused
 from toolhaft.pipeline.hooks import HookEvent, Hooks
-from toolhaft.workspace import use_workspace
-from toolhaft.workspace.current import is_bound
 
 _OF_CALLS = (HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE)
 
@@ -115,7 +113,7 @@ class RunEvents(AbstractCapability[Any]):
         It is a value and no exception, because a durable engine would try again for ever.
         """
         try:
-            with _bound(ctx):
+            with workspace_of(ctx):
                 await self.hooks.notify(event, facts)
         except Refused as refused:
             return refused.message
@@ -145,11 +143,6 @@ def _budgets(limits: UsageLimits, usage: RunUsage) -> Iterator[tuple[str, float,
         allowed, used = getattr(limits, limit.name), getattr(usage, "requests" if name == "request" else name, None)
         if name != limit.name and allowed is not None and used is not None:
             yield limit.name, float(used), float(allowed)
-
-
-def _bound(ctx: RunContext[Any]) -> AbstractContextManager[object]:
-    """Commands run in the workspace of the run."""
-    return use_workspace(ctx.workspace) if ctx.workspace.attached and not is_bound() else nullcontext()
 
 
 def _last(messages: list[ModelRequest | ModelResponse]) -> Any:

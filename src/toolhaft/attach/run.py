@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from opentelemetry.trace import Tracer
@@ -13,6 +14,8 @@ from pydantic_ai.exceptions import RunCancelled, UserError
 from toolhaft.pipeline.call import Call
 from toolhaft.pipeline.confirmation import AbortedError
 from toolhaft.spec import ToolKind, ToolSpec
+from toolhaft.workspace import use_workspace
+from toolhaft.workspace.current import is_bound
 
 
 def call_of(ctx: RunContext[Any], name: str, args: Mapping[str, Any], *, spec: ToolSpec | None) -> Call:
@@ -53,6 +56,11 @@ def tracer_of(ctx: RunContext[Any]) -> Tracer | None:
         return ctx.tracer
     except UserError:
         return None
+
+
+def workspace_of(ctx: RunContext[Any]) -> AbstractContextManager[object]:
+    """Let what is done in a block act in the run's own workspace, unless somebody has said where."""
+    return use_workspace(ctx.workspace) if ctx.workspace.attached and not is_bound() else nullcontext()
 
 
 def cancel_run(ctx: RunContext[Any], aborted: AbortedError) -> None:

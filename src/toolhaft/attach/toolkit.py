@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from pydantic_ai import ModelRetry, RunContext, ToolOutput
 from pydantic_ai.agent import AbstractAgent
@@ -78,8 +78,9 @@ class Toolkit(AbstractCapability[Any]):
     """The tools as a pydantic-ai toolset, for agents that take toolsets."""
 
     def __post_init__(self) -> None:
+        self._opened: LocalWorkspace | None = None
         if isinstance(self.workspace, str | Path):
-            self.workspace = LocalWorkspace(
+            self.workspace = self._opened = LocalWorkspace(
                 self.workspace,
                 read_only=self.read_only,
                 allow_delete=self.allow_delete,
@@ -139,6 +140,21 @@ class Toolkit(AbstractCapability[Any]):
         """`submit` as an output tool: pass it to the agent, and the model ends the run by submitting."""
         spec = tool_spec(submit)
         return ToolOutput(submit, name=spec.name, description=spec.description)
+
+    async def aclose(self) -> None:
+        """End what runs in the background: hooks, and the jobs of a folder that the toolkit opened itself.
+
+        `async with Toolkit(...) as kit` does it when the block ends; the end of the interpreter does it in any case.
+        """
+        await self.hooks.aclose()
+        if self._opened is not None:
+            await self._opened.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
 
     def get_toolset(self) -> AbstractToolset[Any]:
         return self.toolset

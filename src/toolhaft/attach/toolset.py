@@ -8,7 +8,7 @@ call is bound to its workspace and goes through the pipeline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -23,7 +23,7 @@ from toolhaft.pipeline.answer import parted
 from toolhaft.pipeline.confirmation import AbortedError
 from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.spec import tool_spec
-from toolhaft.workspace import LocalWorkspace, use_workspace
+from toolhaft.workspace import LocalWorkspace, use_workspace, workspace
 from toolhaft.workspace.conversation import use_conversation
 from toolhaft.workspace.current import ToolWorkspace, is_bound, tool_workspace
 
@@ -88,9 +88,8 @@ class GovernedToolset(FunctionToolset[Any]):
     def _bound(self, ctx: RunContext[Any]) -> AbstractContextManager[object]:
         if self._place is not None:
             return use_workspace(self._place)
-        if ctx.workspace.attached and not is_bound():
-            return use_workspace(governed_place(self.pipeline, ctx.workspace))
-        return nullcontext()
+        is_runs_own = ctx.workspace.attached and not is_bound()
+        return use_workspace(governed_place(self.pipeline, ctx.workspace if is_runs_own else workspace()))
 
 
 def governed_place(pipeline: Pipeline, workspace: str | Path | WorkspaceBackend) -> ToolWorkspace:

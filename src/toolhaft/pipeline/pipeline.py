@@ -20,7 +20,7 @@ through, with the notes of the stages below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opentelemetry.trace import Tracer
@@ -113,7 +113,7 @@ class Pipeline:
             return
         before = await self.hooks.before_call(way.call)
         way.notes += before.context
-        if before.args is not None and not way.is_settled:
+        if before.args is not None:  # never those of an approved call
             way.take(before.args, by="hooks")
             await self._judge(way)
 
@@ -124,8 +124,7 @@ class Pipeline:
             return
         edited = await confirmation.ask(way.call, need, await way.preview())
         if edited is not None:
-            way.take(edited, by="confirmation")
-            way.is_settled = True
+            way.take(edited, by="confirmation", approved=True)
             await self._judge(way)
             await self._call_hooks(way)
             way.notes.append(f"Approved with edited arguments: {shown_call(way.call)}")
@@ -157,7 +156,8 @@ class Pipeline:
         return with_notes(answer, await self._notes(way, succeeded=True, output=text_of(answer)))
 
     async def _notes(self, way: _Way, *, succeeded: bool, output: str) -> list[str]:
-        if not self.hooks.has(HookEvent.POST_TOOL_USE):
+        has_listener = self.hooks.has(HookEvent.POST_TOOL_USE) or (not succeeded and self.hooks.has(HookEvent.ON_ERROR))
+        if not has_listener:
             return way.remarks
         return [*way.remarks, *await self.hooks.after_call(way.call, succeeded=succeeded, output=output)]
 
@@ -169,15 +169,13 @@ class _Way:
         self.call = call
         self.record = record
         self.validate = validate
-        self.is_settled = call.approved
-        """Whether somebody has decided on these arguments, so that hooks may block but change no more."""
         self.preview = Preview(call)
         self.admission: Admission | None = None
         self.notes: list[str] = []
         self.succeeded = False
         self.facts: Mapping[str, Any] = {}
 
-    def take(self, args: Mapping[str, Any], *, by: Stage) -> None:
+    def take(self, args: Mapping[str, Any], *, by: Stage, approved: bool = False) -> None:
         """Go on with other arguments, if the tool takes them."""
         try:
             valid = self.validate(args)
@@ -187,7 +185,7 @@ class _Way:
                 stage=by,
                 rule="invalid_arguments",
             ) from error
-        self.call = self.record.call = self.call.with_args(valid)
+        self.call = self.record.call = replace(self.call, args=valid, approved=approved)
         self.preview = Preview(self.call)
 
     @property
