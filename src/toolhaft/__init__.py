@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from toolhaft.spec import ToolSpec as ToolSpec
     from toolhaft.spec import ToolText as ToolText
     from toolhaft.spec import tool_spec as tool_spec
+    from toolhaft.workspace import CommandRules as CommandRules
     from toolhaft.workspace import LocalWorkspace as LocalWorkspace
     from toolhaft.workspace import PathTraversalError as PathTraversalError
     from toolhaft.workspace import use_workspace as use_workspace
@@ -65,7 +66,14 @@ _NAMES_BY_HOME = {
     "toolhaft.pipeline.terminal": ("Terminal",),
     "toolhaft.registry": ("DuplicateToolError", "Registry", "ToolNotFoundError"),
     "toolhaft.spec": ("FileDiff", "NeedsApproval", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
-    "toolhaft.workspace": ("LocalWorkspace", "PathTraversalError", "use_workspace", "validate_path", "workspace"),
+    "toolhaft.workspace": (
+        "CommandRules",
+        "LocalWorkspace",
+        "PathTraversalError",
+        "use_workspace",
+        "validate_path",
+        "workspace",
+    ),
 }
 
 lazy_names(__name__, {name: home for home, names in _NAMES_BY_HOME.items() for name in names})

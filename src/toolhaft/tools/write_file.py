@@ -36,15 +36,9 @@ async def write_file(
 
     Raises `ModelRetry` when `create` meets a file that is there already.
     """
-    try:
-        if mode == "append" and await workspace().in_thread(lambda files: _size(files, filepath)) > _MAX_BYTES_HELD:
-            return await _append_in_pieces(filepath, content)
-        return await _write(filepath, content, mode, expected_hash, preview=False)
-    except FileExistsError as error:
-        raise ModelRetry(
-            f"{filepath!r} exists already, and mode='create' never replaces a file. To replace all of it pass "
-            "mode='overwrite', to add to its end mode='append'; to change a part of it use edit_file."
-        ) from error
+    if mode == "append" and await workspace().in_thread(lambda files: _size(files, filepath)) > _MAX_BYTES_HELD:
+        return await _append_in_pieces(filepath, content)
+    return await _write(filepath, content, mode, expected_hash, preview=False)
 
 
 async def _write(filepath: str, content: str, mode: Mode, expected_hash: str | None, *, preview: bool) -> ToolText:
@@ -59,7 +53,13 @@ async def _write(filepath: str, content: str, mode: Mode, expected_hash: str | N
         sentence = f"{verb} {filepath} ({len(new):,} bytes), {counted([diff])}."
         return Staged(sentence=sentence, diffs={filepath: diff}, facts={"created": old is None, "size": len(new)})
 
-    return await change_files("write_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
+    try:
+        return await change_files("write_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
+    except FileExistsError as error:
+        raise ModelRetry(
+            f"{filepath!r} exists already, and mode='create' never replaces a file. To replace all of it pass "
+            "mode='overwrite', to add to its end mode='append'; to change a part of it use edit_file."
+        ) from error
 
 
 def _content(change: ChangeSet, filepath: str) -> bytes | None:
