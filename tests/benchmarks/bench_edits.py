@@ -32,6 +32,8 @@ async def figures() -> AsyncIterator[Figure]:
             yield await _fsync_cost(root)
             async for figure in _patches(root, folder):
                 yield figure
+            async for figure in _stalls(root):
+                yield figure
             (root / "long.py").write_text("".join(LINE.format(n) for n in range(10_000)))
             old = "".join(f"quite other text, line {n}\n" for n in range(200))
             yield await milliseconds("a tolerant miss in 10,000 lines", lambda: _miss(old), goal=1000, rounds=5)
@@ -94,6 +96,22 @@ async def _patches(root: Path, folder: str) -> AsyncIterator[Figure]:
     generator = random.Random(1)
     many = {f"f{n}.py": [LINE.format(generator.randrange(10**6)) for _ in range(200)] for n in range(50)}
     yield await against_git("50 files, 150 hunks", many, _patch(many, every=70), goal=2)
+
+
+async def _stalls(root: Path) -> AsyncIterator[Figure]:
+    """The longest time for which the event loop waits while a file of 20 MB is changed."""
+    lines = [LINE.format(n) for n in range(440_000)]
+    middle = {"large.txt": lines[:20] + lines[220_000:220_040]}
+    patch = _patch(middle, every=30)
+    changes = {
+        "edit_file": partial(edit_file, "large.txt", lines[220_000], "new\n"),
+        "update_file": partial(update_file, "large.txt", lines[220_000], "new\n"),
+        "apply_patch, hunks far off": partial(apply_patch, patch),
+        "replace_all in 440,000 places": partial(edit_file, "large.txt", "forty", "fifty", replace_all=True),
+    }
+    for name, change in changes.items():
+        (root / "large.txt").write_text("".join(lines))
+        yield await longest_stall(f"event loop during {name} in 20 MB", change, goal=20)
 
 
 def _patch(files: dict[str, list[str]], *, every: int, off: int = 0) -> str:

@@ -228,3 +228,10 @@ def test_it_answers_or_refuses_and_bytes_outside_the_edits_are_identical(text: s
         made += text[at : edit.start] + edit.new
         at = edit.end
     assert made + text[at:] == replaced.text != text
+
+
+def test_a_line_end_more_or_less_at_the_end_of_the_old_text_is_no_change():
+    with pytest.raises(EditError) as refused:
+        replace_tolerant("x\n  a\ny\n", "a \n", "a ")
+
+    assert refused.value.reason is Reason.ALREADY_APPLIED

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 from typing import Any, AnyStr, Generic, NamedTuple, overload
 
@@ -118,21 +119,35 @@ def spans_of(text: AnyStr, old: AnyStr, *, overlapping: bool = False) -> Iterato
     return _literal_spans(text, old, overlapping)
 
 
-def spliced(text: AnyStr, edits: Iterable[Edit[AnyStr]], *, start: int = 0, end: int | None = None) -> AnyStr:
+def spliced(text: AnyStr, edits: Sequence[Edit[AnyStr]], *, start: int = 0, end: int | None = None) -> AnyStr:
     """`text[start:end]` with `edits`, which lie in it in rising order, made."""
-    source: Any = memoryview(text) if isinstance(text, bytes) else text  # a view is not copied twice
-    joined: list[Any] = []
+    end = len(text) if end is None else end
+    if isinstance(text, bytes):
+        return _spliced_bytes(text, edits, start, end)
     pieces: list[Any] = []
-    size = 0
     for edit in edits:
-        pieces += source[start : edit.start], edit.new
-        size += edit.start - start + len(edit.new)
+        pieces += text[start : edit.start], edit.new
         start = edit.end
-        if size > STEP:  # so many small pieces would take more room than what they are pieces of
-            joined += [text[:0].join(pieces)] if len(pieces) > 2 else pieces
-            pieces, size = [], 0
-    pieces.append(source[start:end])
-    return text[:0].join([*joined, *pieces])
+    joined: Any = "".join([*pieces, text[start:end]])
+    return joined
+
+
+def _spliced_bytes(text: bytes, edits: Sequence[Edit[Any]], start: int, end: int) -> bytes:
+    """The same in room for the result alone and in steps; a join takes room for all pieces, in one call."""
+    grown = sum(len(edit.new) - (edit.end - edit.start) for edit in edits)
+    made = BytesIO(bytes(end - start + grown))  # as large as it will be, so that it is never moved
+    source = memoryview(text)
+    for edit in edits:
+        _copy(source[start : edit.start], made)
+        made.write(edit.new)
+        start = edit.end
+    _copy(source[start:end], made)
+    return made.getvalue()
+
+
+def _copy(source: memoryview, target: BytesIO) -> None:
+    for at in range(0, len(source), STEP):
+        target.write(source[at : at + STEP])
 
 
 def line_numbers(text: AnyStr, positions: Iterable[int]) -> list[int]:

@@ -2,28 +2,38 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import overload
 
-__all__ = ["FileLines", "TextLines", "block_starts"]
+from toolhaft.editing.diff import difference
+from toolhaft.editing.exact import Edit, spliced
+
+__all__ = ["FileLines", "Piece", "TextLines", "block_starts"]
 
 _PIECE_CHARS = 1 << 15
+_LINES_JOINED = 4096
+
+Piece = tuple[int, int, list[str]]
+"""Old lines `start:end`, and the lines (without their LF) that stand in their place."""
 
 
 def block_starts(lines: Sequence[str], block: Sequence[str]) -> Iterator[int]:
     """Every line at which `block` stands in `lines`, in rising order.
 
     The searching is done on joined text, in time linear in it: lists of equal lines would be compared over and over.
+    It is joined in steps, so that no call takes long.
     """
-    text, wanted = "\n".join(["", *lines, ""]), "\n".join(["", *block, ""])
-    number, counted_to = 0, 0
-    at = text.find(wanted) if block else -1
-    while at >= 0:
-        number += text.count("\n", counted_to, at)
-        counted_to = at
-        yield number
-        at = text.find(wanted, at + 1)
+    wanted = "\n".join(["", *block, ""])
+    step = max(_LINES_JOINED, 2 * len(block))
+    for number in range(0, len(lines) if block else 0, step):
+        text = "\n".join(["", *lines[number : number + step + len(block) - 1], ""])
+        at, counted_to = text.find(wanted), 0
+        while at >= 0:
+            number += text.count("\n", counted_to, at)
+            counted_to = at
+            yield number
+            at = text.find(wanted, at + 1)
 
 
 class TextLines(Sequence[str]):
@@ -112,6 +122,7 @@ class FileLines:
     """
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.terminated = not text or text[-1] == "\n"
         line_end = text.rfind("\n")
         self.lent_cr = not self.terminated and line_end > 0 and text[line_end - 1] == "\r"
@@ -156,20 +167,45 @@ class FileLines:
         ]
         return [line.removesuffix("\r") + "\r" * ends[min(at, len(ends) - 1)] for at, line in enumerate(added)]
 
-    def replaced(self, changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
-        """The text with the lines `start:end` of each change, in rising order, replaced by others.
+    def edits(self, pieces: Iterable[Piece], at_end: Callable[[list[str]], str]) -> Iterator[Edit[str]]:
+        """What replaces the lines of each piece, in rising order, as edits of the text.
+
+        `at_end` gives the text of the last lines of the file: there a line end may be missing before, after, or both.
+        """
+        for start, end, new in _joined(pieces):
+            if end == len(self.raw):
+                kept = max(start - 1, 0)  # its line end may come or go
+                at = self.raw.offset(kept)
+                edit = difference(self.text[at:], at_end([*self.raw[kept:start], *new]))
+                yield Edit(start=at + edit.start, end=at + edit.end, new=edit.new)
+            else:
+                added = "".join(f"{line}\n" for line in new)
+                yield Edit(start=self.raw.offset(start), end=self.raw.offset(end), new=added)
+
+    def replaced(self, changes: Iterable[Piece]) -> Edit[str]:
+        """What replaces the lines of each change, in rising order, as one edit of the text.
 
         A newline ends the text exactly if one did before.
         """
-        raw: list[str] = []
-        copied = 0
-        for start, end, added in changes:
-            raw += self.raw[copied:start]
-            raw += self.ended_alike(added, start, end)
-            copied = end
-        raw += self.raw[copied:]
+        changes = [(start, end, self.ended_alike(added, start, end)) for start, end, added in changes]
+        edits = list(self.edits(changes, self._ended_as_before))
+        start, end = edits[0].start, edits[-1].end
+        edit = difference(self.text[start:end], spliced(self.text, edits, start=start, end=end))
+        return Edit(start=start + edit.start, end=start + edit.end, new=edit.new)
+
+    def _ended_as_before(self, raw: list[str]) -> str:
         if self.terminated or not raw:
             return "".join(f"{line}\n" for line in raw)
-        if copied == len(self.raw) or self.lent_cr:
-            raw[-1] = raw[-1].removesuffix("\r")
-        return "\n".join(raw)
+        return "\n".join([*raw[:-1], raw[-1].removesuffix("\r")])
+
+
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """The pieces, those that touch made one."""
+    joined: list[Piece] = []
+    for start, end, new in pieces:
+        if joined and joined[-1][1] == start:
+            before, _, added = joined.pop()
+            joined.append((before, end, [*added, *new]))
+        else:
+            joined.append((start, end, new))
+    return joined

@@ -4,21 +4,16 @@ Every hunk is placed on the text as it was before, then the order is checked: hu
 on lines that another changes. Lines that stay are taken from the file, never from the patch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolhaft.editing.diff import difference
 from toolhaft.editing.exact import Edit
-from toolhaft.editing.file_lines import FileLines
+from toolhaft.editing.file_lines import FileLines, Piece
 from toolhaft.editing.patch_model import Hunk, PatchError, PatchProblem
 from toolhaft.editing.patch_place import Unplaced, is_literal, place_hunk
 from toolhaft.editing.refusal import Reason
 
 __all__ = ["Patched", "PlacedHunk", "apply_hunks"]
-
-
-Piece = tuple[int, int, list[str]]
-"""Old lines `start:end`, and the lines (without their LF) that stand in their place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,8 @@ def apply_hunks(text: str, hunks: Sequence[Hunk], *, path: str, in_order: bool =
         raise PatchError(*problems)
     if not placed:
         return Patched()
-    edits = tuple(_edits(text, lines, placed))
+    pieces = [_piece(lines, *where) for where in placed]
+    edits = tuple(lines.edits(pieces, lambda raw: _at_end(lines, raw, placed)))
     return Patched(hunks=tuple(_report(*where) for where in placed), edits=edits)
 
 
@@ -83,32 +79,9 @@ def _check_order(placed: Sequence[tuple[Hunk, int]], hunk: Hunk, start: int) -> 
     )
 
 
-def _edits(text: str, lines: FileLines, placed: Sequence[tuple[Hunk, int]]) -> Iterator[Edit[str]]:
-    """What stands in the place of the lines that are changed; what touches is one."""
-    pieces: list[Piece] = []
-    for hunk, at in placed:
-        start, end = (at + offset for offset in hunk.changed)
-        new = _new_lines(lines, hunk, at, *hunk.changed)
-        if pieces and pieces[-1][1] == start:
-            start, before = pieces[-1][0], pieces.pop()[2]
-            new = before + new
-        pieces.append((start, end, new))
-    for start, end, new in pieces:
-        if end == len(lines.raw):
-            yield _edit_of_end(text, lines, start, new, placed)
-        else:
-            added = "".join(f"{line}\n" for line in new)
-            yield Edit(start=lines.raw.offset(start), end=lines.raw.offset(end), new=added)
-
-
-def _edit_of_end(
-    text: str, lines: FileLines, start: int, new: list[str], placed: Sequence[tuple[Hunk, int]]
-) -> Edit[str]:
-    """The edit that reaches the end of the file, where a line end may be missing before, after, or both."""
-    kept = max(start - 1, 0)  # its line end may come or go
-    at = lines.raw.offset(kept)
-    edit = difference(text[at:], _joined(lines, [*lines.raw[kept:start], *new], placed))
-    return Edit(start=at + edit.start, end=at + edit.end, new=edit.new)
+def _piece(lines: FileLines, hunk: Hunk, at: int) -> Piece:
+    first, last = hunk.changed
+    return at + first, at + last, _new_lines(lines, hunk, at, first, last)
 
 
 def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) -> list[str]:
@@ -135,7 +108,7 @@ def _new_lines(lines: FileLines, hunk: Hunk, start: int, first: int, last: int) 
     return made
 
 
-def _joined(lines: FileLines, raw: list[str], placed: Sequence[tuple[Hunk, int]]) -> str:
+def _at_end(lines: FileLines, raw: list[str], placed: Sequence[tuple[Hunk, int]]) -> str:
     if not raw:
         return ""
     if _terminated(lines, placed):

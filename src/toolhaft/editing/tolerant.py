@@ -106,7 +106,8 @@ class _Search:
     def _loose_starts(self) -> list[int]:
         """Where all old lines stand, leaving aside blanks at both ends of a line and the kind of quotes and dashes."""
         block = [_loosened(line) for line in plain("\n".join(self.old)).split("\n")]
-        keys = [_loosened(line) for line in plain("\n".join(self.lines.bare)).split("\n")] if self.lines.bare else []
+        texts = (plain("\n".join(lines)) for _, lines in self.lines.bare.pieces())
+        keys = [_loosened(line) for text in texts for line in text.split("\n")]
         return list(islice(block_starts(keys, block), MOST_CANDIDATES))
 
     def _match_at(self, start: int) -> Match | None:
@@ -170,10 +171,10 @@ class _Search:
             changes.append((start, end, [self._indented(line) for line in added]))
         if match.rung == "similar":
             self._check_meant(match, {at for change in changed for at in range(change.old_start, change.old_end)})
-        after = self.lines.replaced(changes)
-        if after == self.text:
+        edit = self.lines.replaced(changes) if changes else None
+        if edit is None or (edit.start == edit.end and not edit.new):
             raise _applied((match.start + 1,))
-        return Replaced(text=after, edits=(difference(self.text, after),), rung=match.rung)
+        return Replaced(text=spliced(self.text, [edit]), edits=(edit,), rung=match.rung)
 
     def _check_meant(self, match: Match, changed: set[int]) -> None:
         """Refuse a similar place that says something else than the old text, though not on the lines that change.
