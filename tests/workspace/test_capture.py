@@ -1,11 +1,15 @@
 """Bounded output: whatever is written, in whatever parts, the kept text and the counts add up."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft.workspace.outcome import Piece, pieces_of
 from toolhaft.workspace.supervisor.capture import HeadAndTail, Ring
 from toolhaft.workspace.supervisor.frames import Frames, pack
+from toolhaft.workspace.supervisor.spill import Spill
 
 texts = st.text(st.sampled_from("a\nñ€😀"), max_size=60)
 streams = st.sampled_from(["stdout", "stderr"])
@@ -84,6 +88,40 @@ def test_a_ring_gives_everything_once_or_counts_it(steps: list[str | int], limit
     assert dropped or read == written.decode()
     assert len(read.replace("\ufffd", "").encode()) + dropped <= len(written)
     assert len(read.encode()) + dropped >= len(written) - 3 * read.count("\ufffd") - 8 * bool(dropped)
+
+
+@pytest.mark.parametrize(
+    ("writes", "head", "tail", "max_lines"),
+    [
+        ([("stdout", b"one\n"), ("stderr", b"two\n"), ("stdout", b"three\n")], 5, 3, None),  # more than is kept
+        ([("stdout", b"1\n2\n"), ("stderr", b"3\n4")], 100, 100, 3),  # more lines than are shown
+        ([("stdout", b"1\n2\n"), ("stderr", b"3\n")], 100, 100, 3),  # all of it is kept and shown
+    ],
+)
+def test_what_does_not_fit_is_in_the_spill_file_as_it_was_written(
+    tmp_path: Path, writes: list[tuple[str, bytes]], head: int, tail: int, max_lines: int | None
+) -> None:
+    spill = Spill(str(tmp_path), limit_bytes=1_000)
+    output = HeadAndTail(head_bytes=head, tail_bytes=tail, spill=spill)
+    for stream, data in writes:
+        output.feed(stream, memoryview(data))
+
+    text = "".join(piece.text for piece in pieces_of(output.pieces(max_lines=max_lines)))
+    report = spill.report()
+    spill.close()
+
+    whole = b"".join(data for _, data in writes)
+    assert (report is None) == (whole == b"1\n2\n3\n")
+    assert (whole if report is None else (tmp_path / report["path"]).read_bytes()) == whole
+    assert report is not None or text.encode() == whole
+
+
+def test_a_ring_that_is_asked_for_nothing_keeps_what_it_has() -> None:
+    ring = Ring(10)
+    ring.feed(memoryview(b"a\n"))
+
+    assert ring.take(0, final=False) == {"text": "", "dropped_bytes": 0, "waiting_bytes": 2}
+    assert ring.take(9, final=True)["text"] == "a\n"
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9), max_size=3)), st.integers(1, 9))
