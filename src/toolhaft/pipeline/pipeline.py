@@ -25,12 +25,13 @@ from typing import Any
 
 from opentelemetry.trace import Tracer
 from pydantic import ValidationError
-from pydantic_ai import ModelRetry, ToolReturn
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
 
+from toolhaft.exceptions import describe
 from toolhaft.pipeline.answer import failure_with_notes, text_of, with_notes
 from toolhaft.pipeline.call import Call, Refused, RunTool, Stage
-from toolhaft.pipeline.confirmation import MODES, Answerer, Confirmation, Mode, shown_call
+from toolhaft.pipeline.confirmation import MODES, AbortedError, Answerer, Confirmation, Mode, shown_call
 from toolhaft.pipeline.consents import Consents
 from toolhaft.pipeline.guardrails import Admission, Guardrails
 from toolhaft.pipeline.hooks import HookEvent, Hooks
@@ -97,20 +98,27 @@ class Pipeline:
 
     async def _admitted(self, way: _Way) -> ToolReturn[Any] | None:
         """Take a call through the stages before the tool; in a dry run, the answer."""
-        await self._judge(way)
-        await self._call_hooks(way)
-        if self.dry_run:
-            return await self._told(way)
-        await self._confirm(way)
+        try:
+            await self._judge(way)
+            await self._call_hooks(way)
+            if self.dry_run:
+                return await self._told(way)
+            await self._confirm(way)
+        except _MEANT:
+            raise
+        except Exception as error:
+            raise _broken(way, error) from error
         return None
 
     async def _judge(self, way: _Way) -> None:
         way.settle()
+        way.stage = "guardrails"
         way.admission = await self.guardrails.admit(way.call, preview=way.preview)
 
     async def _call_hooks(self, way: _Way) -> None:
         if not self.hooks.has(HookEvent.PRE_TOOL_USE):
             return
+        way.stage = "hooks"
         before = await self.hooks.before_call(way.call)
         way.notes += before.context
         if before.args is not None:  # never those of an approved call
@@ -118,6 +126,7 @@ class Pipeline:
             await self._judge(way)
 
     async def _confirm(self, way: _Way) -> None:
+        way.stage = "confirmation"
         confirmation = Confirmation(mode=self.mode, answerer=self.answerer, consents=self.consents)
         need = await confirmation.needed(way.call)
         if need is None:
@@ -130,6 +139,7 @@ class Pipeline:
             way.notes.append(f"Approved with edited arguments: {shown_call(way.call)}")
 
     async def _told(self, way: _Way) -> ToolReturn[Any]:
+        way.stage = "confirmation"
         confirmation = Confirmation(mode=self.mode, answerer=None, consents=self.consents)
         need = await confirmation.needed(way.call)
         preview = await way.preview()
@@ -162,6 +172,18 @@ class Pipeline:
         return [*way.remarks, *await self.hooks.after_call(way.call, succeeded=succeeded, output=output)]
 
 
+# What a stage, or the preview that it asks, raises to say something. Anything else says that it is broken.
+_MEANT = (ToolFailed, ModelRetry, ApprovalRequired, CallDeferred, AbortedError)
+
+
+def _broken(way: _Way, error: Exception) -> Refused:
+    return Refused(
+        f"the {way.stage} stage failed on {way.call.name!r} ({describe(error)}), so nothing has run.",
+        stage=way.stage,
+        rule="stage_failed",
+    )
+
+
 class _Way:
     """One call on its way: what the stages have made of it so far."""
 
@@ -169,6 +191,8 @@ class _Way:
         self.call = call
         self.record = record
         self.validate = validate
+        self.stage: Stage = "guardrails"
+        """The stage that is at work, to be named where it fails."""
         self.preview = Preview(call)
         self.admission: Admission | None = None
         self.notes: list[str] = []
