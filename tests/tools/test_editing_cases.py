@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +119,15 @@ def _is(outcome: dict[str, str] | str, accepted: dict[str, Any] | str) -> bool:
     if isinstance(accepted, str) or "after" not in accepted:
         return outcome == "error"
     return outcome == accepted["after"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the tests above are those of an ordinary user already")
+def test_every_case_holds_for_an_ordinary_user_too() -> None:
+    command = [sys.executable, "-m", "tests.tools.editing_cases_as_user", "65534"]
+
+    child = subprocess.run(command, capture_output=True, text=True, cwd=CASES.parents[1])
+
+    assert child.returncode == 0, child.stderr
+    outcomes = json.loads(child.stdout)
+    assert len(outcomes) == len(EDITS) + len(PATCHES)
+    assert {name: outcome for name, outcome in outcomes.items() if outcome != "passed"} == {}
