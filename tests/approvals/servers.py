@@ -47,6 +47,12 @@ class RedisServer:
         self.kill()
         shutil.rmtree(self._sockets)
 
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
             try:

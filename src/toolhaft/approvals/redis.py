@@ -252,12 +252,15 @@ class RedisStore(ApprovalStore):
             return await self._command("EVAL", script.text, 0, *common, *words)
 
     async def _command(self, *words: str | float | bytes) -> Any:
-        from redis.exceptions import OutOfMemoryError
+        from redis.exceptions import ResponseError
 
         try:
             return await self._client.execute_command(*words)
-        except OutOfMemoryError as error:
-            raise StoreFull(f"Redis has no memory left ({error}). Nothing was filed or changed.") from error
+        except ResponseError as error:
+            # Redis refuses the first write of a script, and none after one that it let pass.
+            if "OOM " not in str(error):
+                raise
+            raise StoreFull("Redis has no memory left. Nothing was filed or changed; raise maxmemory.") from error
 
     async def _check_once(self) -> None:
         async with self._checking:

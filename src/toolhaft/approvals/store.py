@@ -170,12 +170,12 @@ class ApprovalStore(Protocol):
     async def verify(self) -> Verdict:
         """Whether every row of the history is there and as it was written, and every call as its last row says."""
         audit = Audit(algorithm=self.hash_algorithm)
-        head, after = await self.head(), 0
-        while rows := await self.rows(after=after):
+        head, last = await self.head(), 0
+        while last <= head.seq and (rows := await self.rows(after=last)):
             audit.take(row for row in rows if row.seq <= head.seq)
-            after = rows[-1].seq
-            if after >= head.seq:
-                break
+            last = rows[-1].seq
+        if last > head.seq and await self.head() == head:
+            audit.fault(f"the history goes on to row {last}, and the store knows of {head.seq}")
         for change in audit.latest.values():
             await self._verify_call(change, audit)
         return audit.verdict(head)
