@@ -13,7 +13,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
@@ -168,23 +168,35 @@ def _tool_text(kind: type[ToolText], text: str, facts: dict[str, Any]) -> ToolTe
     return kind(text, **facts)
 
 
-def _refuse_unless_json(value: object, where: str) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError(f"the fact {where!r} is {value}, which JSON cannot carry. Use None, or say it in words.")
-    if value is None or isinstance(value, str | bool | int | float):
-        return
+def _refuse_unless_json(value: object, name: str) -> None:
+    fault = _json_fault(value)
+    if fault is not None:
+        path, message = fault
+        raise TypeError(message(f"the fact {name + path!r}"))
+
+
+def _json_fault(value: object) -> tuple[str, Callable[[str], str]] | None:
+    """What JSON cannot carry: where it is, put together on the way back only, and a sentence that wants to know it."""
+    if value is None or isinstance(value, str | bool | int):
+        return None
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return None
+        return "", lambda fact: f"{fact} is {value}, which JSON cannot carry. Use None, or say it in words."
     if isinstance(value, dict):
         for key, item in cast("dict[object, object]", value).items():
             if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} of the fact {where!r} is no string. Use strings, as JSON does.")
-            _refuse_unless_json(item, f"{where}.{key}")
+                return "", partial("the key {!r} of {} is no string. Use strings, as JSON does.".format, key)
+            if (fault := _json_fault(item)) is not None:
+                return f".{key}{fault[0]}", fault[1]
     elif isinstance(value, list | tuple):
         for index, item in enumerate(cast("list[object]", value)):
-            _refuse_unless_json(item, f"{where}[{index}]")
+            if (fault := _json_fault(item)) is not None:
+                return f"[{index}]{fault[0]}", fault[1]
     else:
-        raise TypeError(
-            f"the fact {where!r} is a {type(value).__name__}, which JSON cannot carry. Use text, numbers, lists, dicts."
-        )
+        kind = type(value).__name__
+        return "", lambda fact: f"{fact} is a {kind}, which JSON cannot carry. Use text, numbers, lists, dicts."
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
