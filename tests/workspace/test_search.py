@@ -22,7 +22,7 @@ from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, use_w
 from toolhaft.workspace import listings as listings_module
 from toolhaft.workspace.listings import Listings
 from toolhaft.workspace.search import search_contents, search_names
-from toolhaft.workspace.search_tree import quick_tree, root_of
+from toolhaft.workspace.search_tree import quick_tree
 from toolhaft.workspace.temporary import temporary_name
 
 FILES = 100_000 if os.environ.get("TOOLHAFT_STRESS") else 10_000
@@ -238,7 +238,7 @@ async def test_files_that_come_and_go_during_a_search_do_no_harm(
 
 
 def test_a_folder_is_listed_again_only_when_it_has_changed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings, root = Listings(), LocalWorkspace(tree).opener
     monkeypatch.setattr(listings_module, "_SETTLED_NS", 0)
     while time.time_ns() <= tree.stat().st_ctime_ns:
         pass
@@ -254,7 +254,7 @@ def test_a_folder_is_listed_again_only_when_it_has_changed(tree: Path, monkeypat
 
 
 def test_a_folder_that_has_just_changed_is_not_kept(tree: Path) -> None:
-    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings, root = Listings(), LocalWorkspace(tree).opener
 
     assert listings.scan(root, ".") is not listings.scan(root, ".")
 
@@ -262,7 +262,7 @@ def test_a_folder_that_has_just_changed_is_not_kept(tree: Path) -> None:
 def test_no_more_is_kept_than_fits(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
     monkeypatch.setattr(listings_module, "_MOST_NAMES", 6)
-    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings, root = Listings(), LocalWorkspace(tree).opener
 
     first = listings.scan(root, ".")
     assert listings.scan(root, ".") is first
@@ -272,7 +272,7 @@ def test_no_more_is_kept_than_fits(tree: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_folder_that_cannot_be_listed_raises_what_the_root_says(tree: Path) -> None:
-    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings, root = Listings(), LocalWorkspace(tree).opener
 
     for path, error in {"nowhere": FileNotFoundError, "a.txt": NotADirectoryError, "out": PathTraversalError}.items():
         with pytest.raises(error):
@@ -281,7 +281,7 @@ def test_a_folder_that_cannot_be_listed_raises_what_the_root_says(tree: Path) ->
 
 def test_a_folder_that_is_gone_is_not_answered_from_what_was_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
-    listings, root = Listings(), root_of(LocalWorkspace(tree))
+    listings, root = Listings(), LocalWorkspace(tree).opener
     listings.scan(root, "build")
     shutil.rmtree(tree / "build")
 

@@ -145,6 +145,11 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         """`WorkspaceRef(provider="local", id=<absolute root>)`, known from the start."""
         return WorkspaceRef(provider="local", id=os.path.normpath(self._root.given))
 
+    @property
+    def opener(self) -> Root:
+        """What opens paths below the folder and nothing outside of it, for a reader with descriptors of its own."""
+        return self._root
+
     def restricted(
         self, *, sensitive_files: Sequence[str] = (), protected_files: Sequence[str] = ()
     ) -> "LocalWorkspace":

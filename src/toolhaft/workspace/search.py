@@ -31,7 +31,7 @@ from .direct import Files
 from .folders import status
 from .local import LocalWorkspace
 from .ripgrep import ripgrep_binary, ripgrep_in
-from .search_tree import local_tree, quick_tree, remote_tree, root_of
+from .search_tree import local_tree, quick_tree, remote_tree
 from .sensitive import DEFAULT_SENSITIVE_FILES
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ async def search_contents(
         ripgrep_binary(),
     )
     if start.local is not None and binary is not None:
-        run = ripgrep_in(root_of(start.local).real, binary=binary)
+        run = ripgrep_in(start.local.opener.real, binary=binary)
         return await search(query, local_tree(start.local), run, time_limit=time_limit)
     return await _walked(place, start, lambda files, tree, stop: scan(query, tree, stop=stop), time_limit=time_limit)
 
@@ -101,7 +101,7 @@ async def _start(place: ToolWorkspace, path: str) -> _Start:
     def find(files: Files) -> _Start | None:
         if not isinstance(files, LocalWorkspace):
             return None
-        is_dir = stat.S_ISDIR(status(root_of(files), path).st_mode)
+        is_dir = stat.S_ISDIR(status(files.opener, path).st_mode)
         below = posixpath.normpath(files.relative(path))
         return _Start(path=below, is_dir=is_dir, sensitive=files.access.sensitive_files, local=files)
 
@@ -144,7 +144,7 @@ async def _walked(
 def _entries(files: Files, names: Iterable[str]) -> Iterator[tuple[str, float, int]]:
     """Give names with the time and size that they are sorted by; what is gone by now is left out."""
     if isinstance(files, LocalWorkspace):
-        yield from _local_entries(root_of(files), names)
+        yield from _local_entries(files.opener, names)
         return
     for folder, inside in groupby(sorted(names), key=posixpath.dirname):
         sizes = {entry.name: entry.size or 0 for entry in files.scan_dir(folder or ".")}

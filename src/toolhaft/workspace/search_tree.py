@@ -14,7 +14,7 @@ from pydantic_ai.workspaces import Workspace, WorkspaceError
 
 from toolhaft.searching.tree import Entry, Kind, Listing, Tree
 
-from .beneath import O_PATH, Root
+from .beneath import O_PATH
 from .direct import Files
 from .folders import DirEntry
 from .listings import listings_below
@@ -25,14 +25,9 @@ T = TypeVar("T")
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def root_of(workspace: LocalWorkspace) -> Root:
-    """Return what a local workspace opens its paths below."""
-    return workspace._root  # pyright: ignore[reportPrivateUsage]
-
-
 def local_tree(workspace: LocalWorkspace) -> Tree:
     """Return the tree of a local workspace, for any number of threads."""
-    root, sensitive = root_of(workspace), workspace.access.sensitive_files
+    root, sensitive = workspace.opener, workspace.access.sensitive_files
     listings = listings_below(root.real)
 
     def resolve(path: str) -> tuple[str, Kind] | None:
@@ -57,7 +52,7 @@ def quick_tree(workspace: LocalWorkspace) -> Generator[Tree]:
 
     A file is opened from there and never through a link; where its name is a link, the workspace opens it.
     """
-    root = root_of(workspace)
+    root = workspace.opener
     held: list[tuple[str, int]] = []
 
     def close() -> None:
