@@ -185,7 +185,7 @@ def _parts(value: Any) -> list[Any] | None:
     return parts if any(is_multi_modal_content(part) for part in parts) else None
 
 
-def _failure(name: str, message: str, **metadata: Any) -> ToolResult:
+def _failure(name: str, message: str, /, **metadata: Any) -> ToolResult:
     return ToolResult(tool_name=name, success=False, error=message, metadata=metadata)
 
 
