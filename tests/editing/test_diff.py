@@ -138,6 +138,17 @@ def test_bytes_are_decoded_only_for_showing():
     assert "\ufffd" in edits_diff(text, replaced.edits, path="f").text
 
 
+def test_edits_that_are_no_change_among_those_not_shown_are_counted_as_none():
+    text = "one\ntwo\n" * 100
+    edits = [Edit(start=at * 8, end=at * 8 + 4, new="ONE\n") for at in range(20)]
+    same = [Edit(start=at * 8, end=at * 8 + 8, new="one\ntwo\n") for at in range(20, 40)]
+    two_in_a_line = [Edit(start=400 + at, end=401 + at, new="x") for at in range(2)]
+
+    diff = edits_diff(text, [*edits, *same, *two_in_a_line], path="f", max_lines=10)
+
+    assert (diff.removed, diff.added, diff.truncated) == (21, 21, True)
+
+
 def test_what_is_not_shown_of_many_edits_is_counted_line_by_line():
     lines = [f"{number} x x\n" for number in range(2000)]
     text = "".join(lines)
@@ -184,3 +195,20 @@ def test_one_edit_of_very_much_text_is_one_block():
     assert "\n@@ -2 +2 @@\n" in diff.text
     assert diff.text.endswith("\n+short\n")
     assert (diff.removed, diff.added) == (1, 1)
+
+
+def test_single_edits_within_lines_are_counted_where_they_are_not_shown():
+    text = "".join(f"{number} x\n" for number in range(1000))
+    edits = replace_exact(text, "x", "y", replace_all=True).edits
+
+    diff = edits_diff(text, edits, path="f", max_lines=20)
+
+    assert (diff.removed, diff.added, diff.truncated) == (1000, 1000, True)
+
+
+@pytest.mark.parametrize("most", [4, 5, 6, 7])
+def test_a_missing_newline_that_is_not_shown_any_more_makes_the_diff_a_cut_one(most: int):
+    diff = unified_diff(None, "a\nb", path="f", max_lines=most)
+
+    assert diff.truncated == (most < 6)
+    assert unified_diff(None, "a\nb" * 2, path="f", max_lines=1).truncated

@@ -459,3 +459,10 @@ async def test_a_hash_may_be_written_as_people_write_it(root: Path) -> None:
 async def test_a_failure_of_a_patch_names_the_file(root: Path) -> None:
     with pytest.raises(FileOperationError, match=r"\.env"):
         await apply_patch("--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n")
+
+
+async def test_an_update_of_several_places_is_refused_with_their_lines(root: Path) -> None:
+    (root / "many.txt").write_text("x = 1\ny = 2\nx = 1\n")
+
+    with pytest.raises(ModelRetry, match="stands in the file 2 times, on lines 1, 3"):
+        await update_file("many.txt", "x = 1", "x = 2")

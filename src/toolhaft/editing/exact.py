@@ -39,11 +39,9 @@ class Edits(Sequence[Edit[AnyStr]]):
     There may be hundreds of thousands, and so many objects would be walked through by every garbage collection.
     """
 
-    def __init__(self, edits: Iterable[Edit[AnyStr]] = ()) -> None:
+    def __init__(self) -> None:
         self._starts, self._ends = array("q"), array("q")
         self._new: list[AnyStr] = []
-        for edit in edits:
-            self.append(edit.start, edit.end, edit.new)
 
     def append(self, start: int, end: int, new: AnyStr) -> None:
         """Add one behind the others."""

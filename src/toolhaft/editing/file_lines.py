@@ -82,14 +82,12 @@ class TextLines(Sequence[str]):
         return ((self._numbers[piece], self._lines_in(piece)) for piece in range(len(self._starts)))
 
     def offset(self, line: int) -> int:
-        """Where a line begins in the text; for the line behind the last one, the end."""
+        """Where a line begins in the text, if these lines have their CR; for the line behind the last one, the end."""
         if line >= self._len:
             return len(self._text)
         piece = bisect_right(self._numbers, line) - 1
-        at = self._starts[piece]
-        for _ in range(line - self._numbers[piece]):
-            at = self._text.index("\n", at) + 1
-        return at
+        before = line - self._numbers[piece]
+        return self._starts[piece] + before + sum(map(len, self._lines_in(piece)[:before]))
 
     def _some(self, start: int, end: int) -> list[str]:
         found: list[str] = []
