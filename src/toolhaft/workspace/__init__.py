@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from .current import workspace as workspace
     from .direct import Files as Files
     from .local import LocalWorkspace as LocalWorkspace
+    from .net_limits import HttpLimits as HttpLimits
+    from .net_rules import NetworkRules as NetworkRules
     from .sensitive import DEFAULT_SENSITIVE_FILES as DEFAULT_SENSITIVE_FILES
 
 _HOMES = {
     "CommandRules": "command_rules",
     "DEFAULT_SENSITIVE_FILES": "sensitive",
     "Files": "direct",
+    "HttpLimits": "net_limits",
     "LocalWorkspace": "local",
+    "NetworkRules": "net_rules",
     "PathTraversalError": "beneath",
     "use_workspace": "current",
     "validate_path": "beneath",
@@ -32,7 +36,9 @@ __all__ = [
     "DEFAULT_SENSITIVE_FILES",
     "CommandRules",
     "Files",
+    "HttpLimits",
     "LocalWorkspace",
+    "NetworkRules",
     "PathTraversalError",
     "use_workspace",
     "validate_path",

@@ -28,6 +28,7 @@ from .folders import DirEntry
 from .jobs import Job
 from .lines import LineIndex, read_at
 from .local import LocalWorkspace
+from .net_rules import NetworkRules
 from .outcome import CommandOutcome
 from .pages import MAX_LINES, Binary, Page, read_page
 from .text import SAMPLE_BYTES, encode_more
@@ -56,6 +57,7 @@ class ToolWorkspace(Workspace):
         is_folder = isinstance(below, LocalWorkspace)
         self._access = below.access if is_folder else DEFAULT_ACCESS
         self.command_rules = below.commands.rules if is_folder else CommandRules()
+        self.network_rules = below.network_rules if is_folder else NetworkRules()
         # The backend's own where it keeps one, so that it outlives this view of the backend.
         self._index: LineIndex = getattr(self._direct, "line_index", None) or LineIndex()
 

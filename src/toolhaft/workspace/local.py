@@ -41,6 +41,7 @@ from .journal_folder import journal_folder as find_journal_folder
 from .lines import LineIndex
 from .local_changes import LocalChangeSet
 from .local_commands import LocalCommands
+from .net_rules import NetworkRules
 from .process import run_command
 from .publication import Ground
 from .recovery import recover
@@ -93,6 +94,7 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         protected_files: Patterns of files that are read but not changed.
         env: Environment variables for every command.
         commands: What tools may run, and how; see `CommandRules`.
+        network: Which hosts tools may ask; see `NetworkRules`.
         journal_folder: Where the journal of changes lies; by default below the user's state folder.
     """
 
@@ -106,9 +108,11 @@ class LocalWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Sup
         protected_files: Sequence[str] = DEFAULT_PROTECTED_FILES,
         env: Mapping[str, str] | None = None,
         commands: CommandRules | None = None,
+        network: NetworkRules | None = None,
         journal_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.allow_delete = allow_delete
+        self.network_rules = network or NetworkRules()
         self.line_index = LineIndex()  # kept here, so that it lives as long as the files it is about
         self.access = Access(
             read_only=read_only, sensitive_files=tuple(sensitive_files), protected_files=tuple(protected_files)
