@@ -4,12 +4,14 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
 from tests.searching.trees import Ripgrep, build, tree_of
+from toolhaft.searching import content
 from toolhaft.searching.drive import Chunk, Exit
 from toolhaft.searching.errors import SearchError
 from toolhaft.searching.query import Query, Scope, search_arguments
@@ -212,13 +214,60 @@ async def test_text_in_utf16_is_found_and_binary_files_that_match_are_counted(tm
     assert [(entry.reason, entry.count, entry.example) for entry in found.unsearched] == [(Reason.BINARY, 1, "bin")]
 
 
-def test_the_python_engine_says_which_files_are_too_large(tmp_path: Path) -> None:
-    build(tmp_path, {"a": "x" * 100_000, "b": "x" * 10, "c": "y" * 70_000 + "x"})
+async def test_a_file_of_any_size_is_searched_piece_by_piece(tmp_path: Path) -> None:
+    """Lines that lie across two pieces too, and those far down with their numbers."""
+    text = "".join(f"{number:05} {'-' * (number % 97)}\n" for number in range(40_000)) + "the last 39999"
+    build(
+        tmp_path, {"a": text, "b": b"\xef\xbb\xbf" + text.encode(), "c": "\ufeff" + text, "d": "y" * 200_000 + "39999"}
+    )
+    (tmp_path / "c").write_bytes(("\ufeff" + text).encode("utf-16-le"))
 
-    found = scan(Query(pattern="x", scope=Scope(max_file_bytes=80_000)), tree_of(tmp_path))
+    found = await both(tmp_path, Query(pattern="39999", context_lines=1))
+    regex = await both(tmp_path, Query(pattern="^.{0,200}3999{2}", use_regex=True, context_lines=1))
 
-    assert [file.path for file in found.files] == ["b", "c"]
-    assert [(entry.reason, entry.example) for entry in found.unsearched] == [(Reason.TOO_LARGE, "a")]
+    numbers = [[line.number for line in file.lines] for file in found.files]
+    assert numbers == [[39_999, 40_000, 40_001]] * 3 + [[1]]
+    assert [file.lines for file in regex.files] == [file.lines for file in found.files[:3]]
+
+
+def test_no_more_of_a_file_is_read_than_is_counted(tmp_path: Path) -> None:
+    build(tmp_path, {"a": "x\n" * 500_000})
+
+    found = scan(Query(pattern="x", max_results=10, count_limit=20), tree_of(tmp_path))
+
+    assert (found.shown, found.total, found.is_complete) == (10, 21, False)
+
+
+def test_a_line_that_does_not_fit_into_memory_is_searched_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content, "_MOST_LINE_BYTES", 100_000)
+    build(tmp_path, {"a": "head\n" + "-" * 1_000_000 + "needle\nneedle and tail"})
+
+    found = scan(Query(pattern="needle", context_lines=1), tree_of(tmp_path))
+
+    assert [(line.number, line.text[-6:]) for line in found.files[0].lines] == [
+        (1, "head"),
+        (2, "needle"),
+        (3, "d tail"),
+    ]
+
+
+async def test_a_file_of_which_the_tree_is_not_sure_is_searched_again(tmp_path: Path) -> None:
+    """By now somebody may have swapped the path by which ripgrep opened it."""
+    build(tmp_path, {"a": "needle\n", "b": "needle\n", "c": b"needle\0", "d": b"needle\0"})
+    tree = tree_of(tmp_path)
+
+    def opened(path: str) -> BinaryIO:
+        return io.BytesIO(b"another needle\n" if path in "bd" else b"nothing\n")
+
+    unsure = replace(tree, open=opened, steady=lambda paths: {path for path in paths if path == "a"})
+    found = await search(Query(pattern="needle"), unsure, Ripgrep(tmp_path))
+
+    assert [(file.path, file.lines[0].text) for file in found.files] == [
+        ("a", "needle"), ("b", "another needle"), ("d", "another needle"),
+    ]  # fmt: skip
+    assert found.unsearched == ()
 
 
 async def test_a_report_groups_lines_by_file_and_says_what_was_left_out(tmp_path: Path) -> None:

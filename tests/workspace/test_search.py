@@ -8,17 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WorkspaceError, WrapperWorkspace
 
 from tests import BUSY_TIMES
+from tests.path_cases import swapping
 from toolhaft.searching.errors import SearchError
 from toolhaft.searching.glob import compile_glob
 from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Reason
-from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, use_workspace
+from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, search_tree, steady, use_workspace
 from toolhaft.workspace import listings as listings_module
 from toolhaft.workspace.listings import Listings
 from toolhaft.workspace.search import search_contents, search_names
@@ -26,6 +28,7 @@ from toolhaft.workspace.search_tree import quick_tree
 from toolhaft.workspace.temporary import temporary_name
 
 FILES = 100_000 if os.environ.get("TOOLHAFT_STRESS") else 10_000
+SWAPS = 600 if os.environ.get("TOOLHAFT_STRESS") else 60
 
 
 class Counting(WrapperWorkspace):
@@ -164,6 +167,19 @@ async def test_a_workspace_elsewhere_is_searched_and_listed_step_by_step() -> No
     assert (listed.files, listed.total) == (("d/b.txt",), 2)
 
 
+async def test_a_file_elsewhere_that_is_too_large_to_fetch_is_counted_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search_tree, "_MOST_FETCHED_BYTES", 10)
+    place = InMemory({"d/a.txt": b"needle\n", "d/b.txt": b"needle\n" * 3})
+
+    walked, named = await needle(place), await needle(place, "d/b.txt")
+
+    assert [file.path for file in walked.files] == ["d/a.txt"]
+    assert left_out(walked) == {Reason.TOO_LARGE: (1, "d/b.txt")}
+    assert named.total == 3
+
+
 async def test_a_search_that_runs_out_of_time_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with use_workspace(tree) as place:
         monkeypatch.setattr(search, "ripgrep_binary", lambda: None)
@@ -237,9 +253,48 @@ async def test_files_that_come_and_go_during_a_search_do_no_harm(
         other.stdout.close()
 
 
+@pytest.mark.parametrize("pair", [("a.txt", "evil.txt"), ("d", "evil")])
+async def test_what_is_swapped_for_a_link_while_ripgrep_runs_leads_nothing_out(
+    tmp_path: Path, pair: tuple[str, str]
+) -> None:
+    """Not a line and not a count of a file outside, nor of a sensitive one, wherever the search starts."""
+    for folder, text in {"ws": "inside", "out": "SECRET"}.items():
+        (tmp_path / folder / "d" / "e").mkdir(parents=True)
+        for name in ("a.txt", "d/a.txt", "d/e/a.txt", *(f"d/e/{number}" for number in range(100))):
+            (tmp_path / folder / name).write_text(f"{text}\n")
+    (tmp_path / "ws" / ".env").write_text("SECRET\n")
+    (tmp_path / "ws" / "evil.txt").symlink_to(".env")
+    (tmp_path / "ws" / "evil").symlink_to("../out/d")
+    found = list[Found]()
+
+    with swapping(tmp_path / "ws", *pair), use_workspace(tmp_path / "ws") as place:
+        for number in range(SWAPS):
+            with suppress(OSError):  # refused, or gone for a moment
+                query = Query(pattern="SECRET", output_mode=("content", "count")[number % 2])
+                found.append(await search_contents(place, (".", "d", "d/e")[number % 3], query))
+
+    assert len(found) > SWAPS // 10
+    assert [one.total for one in found] == [0] * len(found)
+
+
+def test_a_file_is_steady_while_no_folder_on_the_way_changes(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steady, "SETTLED_NS", 0)
+    (tree / "to").symlink_to("lib")
+    (tree / "lib" / "x").mkdir()
+    paths = ["a.txt", "lib/b.txt", "lib/x/c", "to/b.txt", "nowhere/a"]
+    later = (tree / "lib" / "x").stat().st_ctime_ns + 1
+
+    def still(since_ns: int) -> set[str]:
+        return steady.steady_files(LocalWorkspace(tree).opener, paths, since_ns=since_ns)
+
+    assert still(later) == {"a.txt", "lib/b.txt", "lib/x/c"}
+    assert still(later - 1) == (set() if tree.stat().st_ctime_ns == later - 1 else {"a.txt"})
+    assert still(0) == set()
+
+
 def test_a_folder_is_listed_again_only_when_it_has_changed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listings, root = Listings(), LocalWorkspace(tree).opener
-    monkeypatch.setattr(listings_module, "_SETTLED_NS", 0)
+    monkeypatch.setattr(listings_module, "SETTLED_NS", 0)
     while time.time_ns() <= tree.stat().st_ctime_ns:
         pass
 
@@ -260,7 +315,7 @@ def test_a_folder_that_has_just_changed_is_not_kept(tree: Path) -> None:
 
 
 def test_no_more_is_kept_than_fits(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(listings_module, "SETTLED_NS", -(10**18))
     monkeypatch.setattr(listings_module, "_MOST_NAMES", 6)
     listings, root = Listings(), LocalWorkspace(tree).opener
 
@@ -280,7 +335,7 @@ def test_a_folder_that_cannot_be_listed_raises_what_the_root_says(tree: Path) ->
 
 
 def test_a_folder_that_is_gone_is_not_answered_from_what_was_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listings_module, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(listings_module, "SETTLED_NS", -(10**18))
     listings, root = Listings(), LocalWorkspace(tree).opener
     listings.scan(root, "build")
     shutil.rmtree(tree / "build")

@@ -1,37 +1,60 @@
-"""The content of one file, read within bounds and searched line by line; a line ends at LF and nowhere else."""
+"""The content of one file, read in pieces and searched line by line; a line ends at LF and nowhere else."""
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from typing import BinaryIO
 
 from .dialect import Pattern, readable
-from .query import MAX_FILE_BYTES, Query
+from .query import Query
 from .results import Cut, FileMatches, Line, window
 from .tree import Tree
 
-_BLOCK_BYTES = 64 * 1024  # what is matched at once, between two looks at the clock
-_HEAD_BYTES = 64 * 1024
+_PIECE_BYTES = 64 * 1024  # what is matched at once, between two looks at the clock
+_MOST_LINE_BYTES = 64 * 1024 * 1024
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def load(file: BinaryIO, *, limit: int) -> bytes | None:
-    """Give the content as UTF-8 without its byte order mark, None where there is more than `limit` bytes.
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Give the content as UTF-8 without its byte order mark, some 64 KiB at a time and always whole lines.
 
-    UTF-16 is known by its mark alone. Bytes that are no UTF-8 stay as they are.
+    UTF-16 is known by its mark alone. Bytes that are no UTF-8 stay as they are. A line of over 64 MiB is cut.
     """
-    data = file.read(_HEAD_BYTES)
-    if len(data) == _HEAD_BYTES:  # a read takes memory for all it is asked for, so only large files are asked for much
-        size = file.seek(0, 2)
-        file.seek(_HEAD_BYTES)
-        data += file.read(min(size, limit) + 1 - _HEAD_BYTES)
-    if len(data) > limit:
-        return None
-    encoding = _UTF16.get(data[:2])
+    head = file.read(_PIECE_BYTES)
+    encoding = _UTF16.get(head[:2])
     if encoding:
-        data = data[2:].decode(encoding, "replace").encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+        yield from _in_lines(_decoded(head[2:], file, encoding))
+    elif len(head) < _PIECE_BYTES:
+        yield head.removeprefix(codecs.BOM_UTF8)
+    else:
+        yield from _in_lines(_rest(head.removeprefix(codecs.BOM_UTF8), file))
+
+
+def _rest(head: bytes, file: BinaryIO) -> Iterator[bytes]:
+    yield head
+    yield from iter(partial(file.read, _PIECE_BYTES), b"")
+
+
+def _decoded(head: bytes, file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for data in _rest(head, file):
+        yield decoder.decode(data).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+def _in_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    held, size = list[bytes](), 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end or size > _MOST_LINE_BYTES:
+            yield b"".join((*held, chunk[:end]))
+            held.clear()
+            size = 0
+        held.append(chunk[end:])
+        size += len(chunk) - end
+    yield b"".join(held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +66,17 @@ class Hit:
     at: int
 
 
-def hits(data: bytes, pattern: Pattern, *, stop: Callable[[], bool]) -> Iterator[Hit]:
-    """Give the matching lines. Ends early once `stop` is true, which is asked before every block."""
-    if pattern.literal is not None:
-        yield from _literal_hits(data, pattern.literal)
-        return
-    number = 1
-    for block in _blocks(data):
+def hits(parts: Iterable[bytes], pattern: Pattern, *, stop: Callable[[], bool]) -> Iterator[Hit]:
+    """Give the matching lines of parts that are whole lines. Ends early once `stop` is true, asked at every part."""
+    number, before = 1, b""
+    for part in parts:
         if stop():
             return
-        if pattern.matches(readable(block)):
-            yield from _pattern_hits(block, pattern, number)
-        number += block.count(b"\n")
-
-
-def shown(found: list[Hit]) -> tuple[Line, ...]:
-    """Give the lines to show: windows around the matches."""
-    return tuple(Line(hit.number, window(hit.line, hit.at)) for hit in found)
+        number, before = number + before.count(b"\n"), part
+        if pattern.literal is not None:
+            yield from _literal_hits(part, pattern.literal, number)
+        elif part and pattern.matches(readable(part)):
+            yield from _pattern_hits(part, pattern, number)
 
 
 def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
@@ -84,28 +101,19 @@ def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
 
 
 def _lines_at(file: BinaryIO, numbers: set[int]) -> dict[int, bytes]:
-    last, found = max(numbers, default=0), dict[int, bytes]()
-    for number, line in enumerate(_lines(file), 1):
-        if number in numbers:
-            found[number] = line.removesuffix(b"\n")
-        if number >= last:
+    last, number, found = max(numbers, default=0), 1, dict[int, bytes]()
+    for part in pieces(file):
+        for line in BytesIO(part):
+            if number in numbers:
+                found.setdefault(number, line.removesuffix(b"\n"))
+            number += line.endswith(b"\n")
+        if number > last:
             break
     return found
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Give the lines of a file as UTF-8, reading no more of it than is asked for, but for UTF-16."""
-    first = file.readline()
-    if first[:2] not in _UTF16:
-        yield first.removeprefix(codecs.BOM_UTF8)
-        yield from file
-        return
-    file.seek(0)
-    yield from BytesIO(load(file, limit=MAX_FILE_BYTES) or b"")
-
-
-def _literal_hits(data: bytes, needle: bytes) -> Iterator[Hit]:
-    number, counted, at = 1, 0, data.find(needle)
+def _literal_hits(data: bytes, needle: bytes, number: int) -> Iterator[Hit]:
+    counted, at = 0, data.find(needle)
     while at >= 0:
         begin = data.rfind(b"\n", 0, at) + 1
         end = data.find(b"\n", at)
@@ -122,11 +130,3 @@ def _pattern_hits(block: bytes, pattern: Pattern, number: int) -> Iterator[Hit]:
         if pattern.matches(text.removesuffix("\r")):
             at = len(text[: pattern.locate(text)].encode()) if len(line) > 300 else 0
             yield Hit(number + offset, line, at)
-
-
-def _blocks(data: bytes) -> Iterator[bytes]:
-    begin = 0
-    while begin < len(data):
-        end = data.find(b"\n", begin + _BLOCK_BYTES) + 1 or len(data)
-        yield data[begin:end]
-        begin = end

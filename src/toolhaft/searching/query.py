@@ -8,7 +8,6 @@ from .errors import SearchError
 from .glob import Glob
 
 OutputMode = Literal["content", "files", "count"]
-MAX_FILE_BYTES = 50 * 1024 * 1024
 # Enough to say "50 of 504" truly; above it a total would cost a walk of the whole tree, and a report says "at least".
 COUNT_LIMIT = 2_000
 # ripgrep leaves the column out where a match is empty at the end of a file, so the marks must not look like text.
@@ -22,9 +21,8 @@ class Scope:
     """Which files a walk sees.
 
     `path` is a folder or a file relative to the root, links and all, as the workspace shows it; "." is the root. A file
-    named by it is seen whatever the ignore files say. `max_file_bytes` bounds what the Python engine reads of one file;
-    ripgrep needs no bound. `sensitive` are patterns of file names as `Tree.withheld` knows them: what none of them
-    meets is not asked about, nor given to ripgrep.
+    named by it is seen whatever the ignore files say. `sensitive` are patterns of file names as `Tree.withheld` knows
+    them: what none of them meets is not asked about, nor given to ripgrep.
     """
 
     path: str = "."
@@ -32,7 +30,6 @@ class Scope:
     recursive: bool = True
     include_ignored: bool = False
     include_hidden: bool = False
-    max_file_bytes: int = MAX_FILE_BYTES
     sensitive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

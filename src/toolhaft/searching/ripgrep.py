@@ -7,7 +7,8 @@ thread that walks the folders and judges names, since ripgrep is silent about al
 it speak, but costs it a tenth of a millisecond for each ignored file.)
 
 ripgrep does not follow links and reads a few ignore patterns otherwise than git does. What it found and the survey does
-not see is dropped; the files under such patterns and the links that are to be followed are searched after it.
+not see is dropped; the files under such patterns and the links that are to be followed are searched after it. It opens
+files by their paths, which somebody may swap meanwhile; so where the tree is not sure of a file it is searched again.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import errno
 import os
 import re
 import threading
+from collections.abc import Iterable
 
 from .content import with_context
 from .dialect import Pattern
@@ -87,7 +89,8 @@ class _Search:
         """Give what the first run had found, judged by a walk of its own: the other's thread may still be at work."""
         walk = Walk(self._tree, self._query.scope, survey=True)
         walk.judge.ledger.note(Reason.OUT_OF_TIME, self._query.scope.path)
-        self._add(walk, self._sink)
+        self._stop.set()
+        self._add(walk, self._sink, self._tally)
         return self._found(walk)
 
     async def _first_by_path(self) -> Found:
@@ -140,26 +143,29 @@ class _Search:
 
     def _counted(self) -> tuple[int, int]:
         tally = Tally(self._query)
-        walk = Walk(self._tree, self._query.scope, survey=True)
-        files = self._sink.files()
-        for path in walk.judge.seen(files):
-            tally.add(files[path])
+        self._add(Walk(self._tree, self._query.scope, survey=True), self._sink, tally)
         return tally.counted
 
     def _settle(self, walk: Walk, sink: MatchSink, said: Said, single: list[str]) -> None:
         walk.note_unreadable(said.unreadable)
-        self._add(walk, sink)
-        for path in single:  # here, since a link could lead elsewhere by the time that another process opens it
+        self._add(walk, sink, self._tally)
+        self._search_here(single, walk, self._tally)
+
+    def _add(self, walk: Walk, sink: MatchSink, tally: Tally) -> None:
+        found = sink.files()
+        binary, matching = [*walk.judge.seen(sink.binary)], [*walk.judge.seen(found)]
+        steady = self._tree.steady((*binary, *matching))
+        for path in steady.intersection(binary):
+            walk.judge.ledger.note(Reason.BINARY, path)
+        for path in steady.intersection(matching):
+            tally.add(found[path])
+        self._search_here({*binary, *matching} - steady, walk, tally)
+
+    def _search_here(self, paths: Iterable[str], walk: Walk, tally: Tally) -> None:
+        for path in paths:
             one = search_file(path, self._query, self._pattern, self._tree, walk.judge.ledger, stop=self._stop.is_set)
             if one is not None:
-                self._tally.add(one)
-
-    def _add(self, walk: Walk, sink: MatchSink) -> None:
-        found = sink.files()
-        for path in walk.judge.seen(sink.binary):
-            walk.judge.ledger.note(Reason.BINARY, path)
-        for path in walk.judge.seen(found):
-            self._tally.add(found[path])
+                tally.add(one)
 
     async def _drive(self, targets: list[str], sink: MatchSink, *, in_order: bool = False) -> Said:
         arguments = search_arguments(self._query, targets, in_order=in_order, ignore_files=self._above)

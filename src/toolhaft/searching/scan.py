@@ -1,11 +1,12 @@
 """The Python engine: the walk and the content searched in one thread, where there is no ripgrep to do it."""
 
-from collections.abc import Callable
+import errno
+from collections.abc import Callable, Iterable, Iterator
 
-from .content import hits, load, shown, with_context
+from .content import hits, pieces, with_context
 from .dialect import Pattern
 from .query import Query, Scope
-from .results import FileMatches, Found, Ledger, Reason, Tally, Unsearched
+from .results import FileMatches, Found, Ledger, Line, Reason, Tally, Unsearched, window
 from .tree import Tree
 from .walk import Walk
 
@@ -54,24 +55,36 @@ def search_file(
     path: str, query: Query, pattern: Pattern, tree: Tree, ledger: Ledger, *, stop: Callable[[], bool]
 ) -> FileMatches | None:
     """Search one file, noting why where it cannot be. None where nothing matches."""
+    nuls = _Nuls()
+    lines, count = list[Line](), 0
+    most = query.max_results + 1 if query.output_mode == "content" else 0
     try:
         with tree.open(path) as file:
-            data = load(file, limit=query.scope.max_file_bytes)
-    except OSError:
-        ledger.note(Reason.UNREADABLE, path)
+            for hit in hits(nuls.cut(pieces(file)), pattern, stop=stop):
+                count += 1
+                if len(lines) < most:
+                    lines.append(Line(hit.number, window(hit.line, hit.at)))
+                elif most and count > query.most_counted:  # enough for all that is told
+                    break
+    except OSError as error:
+        ledger.note(Reason.TOO_LARGE if error.errno == errno.EFBIG else Reason.UNREADABLE, path)
         return None
-    if data is None:
-        ledger.note(Reason.TOO_LARGE, path)
-        return None
-    is_binary = b"\0" in data
-    if is_binary:
-        data = data.replace(b"\0", b"\n")  # as ripgrep does: a NUL ends a piece of text
-    matching = list(hits(data, pattern, stop=stop))
     if stop():
         ledger.note(Reason.OUT_OF_TIME, path)
-    if is_binary and matching:
+    if nuls.found and count:
         ledger.note(Reason.BINARY, path)
-    if is_binary or not matching:
-        return None
-    lines = shown(matching[: query.max_results + 1]) if query.output_mode == "content" else ()
-    return FileMatches(path, len(matching), lines)
+    return FileMatches(path, count, tuple(lines)) if count and not nuls.found else None
+
+
+class _Nuls:
+    """Cuts text at its NULs, as ripgrep does, and remembers whether there were any: such a file is binary."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def cut(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        for part in parts:
+            if b"\0" in part:
+                self.found = True
+                part = part.replace(b"\0", b"\n")
+            yield part

@@ -1,6 +1,6 @@
 """The tree that is searched, as four callables that the workspace hands in."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import BinaryIO, Literal, NamedTuple, Self
 
@@ -84,20 +84,27 @@ def _nothing(path: str) -> bool:
     return False
 
 
+def _all(paths: Collection[str]) -> set[str]:
+    return set(paths)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
     """Paths are relative to the root, with slashes; the root itself is ".".
 
     `scan` lists a folder, `NotADirectoryError` means a file. `open` opens a regular file and never blocks. Both raise
-    `OSError` for what cannot be read. `resolve` follows links: it gives the real path and what is there, or None where
-    nothing is or where it leads out of the root. `withheld` tells whether the contents of a file may not be read; it is
-    asked about real paths.
+    `OSError` for what cannot be read, that of `EFBIG` for what is too large to be fetched. `resolve` follows links: it
+    gives the real path and what is there, or None where nothing is or where it leads out of the root. `withheld` tells
+    whether the contents of a file may not be read; it is asked about real paths. `steady` gives those of some files of
+    which it is sure that another process, which opened them by these paths since the tree was made, opened what `open`
+    opens.
     """
 
     scan: Callable[[str], Listing]
     open: Callable[[str], BinaryIO]
     resolve: Callable[[str], tuple[str, Kind] | None]
     withheld: Callable[[str], bool] = _nothing
+    steady: Callable[[Collection[str]], set[str]] = _all
 
     def read(self, path: str) -> bytes | None:
         """Give the content of an ignore file, None where it cannot be read."""

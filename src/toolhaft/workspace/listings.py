@@ -15,10 +15,9 @@ from toolhaft.searching.tree import Listing
 
 from .beneath import Root
 from .kernel import open_beneath
+from .steady import SETTLED_NS
 from .temporary import is_temporary
 
-# Longer than a tick of any file system's clock, which is 2 s on FAT and milliseconds elsewhere.
-_SETTLED_NS = 3_000_000_000
 _MOST_NAMES = 1_000_000  # some 100 MB
 
 _State = tuple[int, int, int, int]
@@ -42,7 +41,7 @@ class Listings:
             listing = _listed(folder)
         finally:
             os.close(folder)
-        if before[2] < now - _SETTLED_NS:
+        if before[2] < now - SETTLED_NS:
             self._keep(path, before, listing)
         return listing
 

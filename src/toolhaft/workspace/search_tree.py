@@ -5,7 +5,8 @@ import errno
 import os
 import posixpath
 import stat
-from collections.abc import Coroutine, Generator
+import time
+from collections.abc import Collection, Coroutine, Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO, TypeVar
@@ -20,14 +21,16 @@ from .folders import DirEntry
 from .listings import listings_below
 from .local import LocalWorkspace
 from .sensitive import matches
+from .steady import steady_files
 
 T = TypeVar("T")
+_MOST_FETCHED_BYTES = 50_000_000
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def local_tree(workspace: LocalWorkspace) -> Tree:
     """Return the tree of a local workspace, for any number of threads."""
-    root, sensitive = workspace.opener, workspace.access.sensitive_files
+    root, sensitive, made_ns = workspace.opener, workspace.access.sensitive_files, time.time_ns()
     listings = listings_below(root.real)
 
     def resolve(path: str) -> tuple[str, Kind] | None:
@@ -43,7 +46,11 @@ def local_tree(workspace: LocalWorkspace) -> Tree:
     def withheld(real: str) -> bool:
         return matches(real, sensitive) is not None
 
-    return Tree(scan=partial(listings.scan, root), open=workspace.open_file, resolve=resolve, withheld=withheld)
+    def steady(paths: Collection[str]) -> set[str]:
+        return steady_files(root, paths, since_ns=made_ns)
+
+    scan = partial(listings.scan, root)
+    return Tree(scan=scan, open=workspace.open_file, resolve=resolve, withheld=withheld, steady=steady)
 
 
 @contextmanager
@@ -91,7 +98,8 @@ def remote_tree(
     """Return the tree of any workspace, for a worker thread: each step is one of the workspace's own coroutines.
 
     A folder that is a link is known by its real path, which costs a step for each folder. Where a workspace cannot tell
-    real paths, only its own limit on paths ends a circle. A file is judged as sensitive by its own name.
+    real paths, only its own limit on paths ends a circle. A file is judged as sensitive by its own name. A file is
+    fetched whole, so one that a walk meets and that is larger than 50 MB is left out.
     """
 
     def wait(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -109,10 +117,19 @@ def remote_tree(
         is_link = real_path(posixpath.join(folder, entry.name)) != posixpath.join(real or "", entry.name)
         return "link" if is_link else "folder"
 
+    too_large: set[str] = set()
+
+    def open_file(path: str) -> BinaryIO:
+        if path in too_large:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        return files.open_file(path)
+
     def scan(path: str) -> Listing:
         if path == start_file:  # what `list_dir` says of a file differs from workspace to workspace
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         entries, real = files.scan_dir(path), real_path(path)
+        sizes = {posixpath.normpath(posixpath.join(path, entry.name)): entry.size or 0 for entry in entries}
+        too_large.update(name for name, size in sizes.items() if size > _MOST_FETCHED_BYTES)
         return Listing.of(Entry(entry.name, kind_of(entry, path, real)) for entry in entries)
 
     def resolve(path: str) -> tuple[str, Kind] | None:
@@ -128,7 +145,7 @@ def remote_tree(
     def withheld(real: str) -> bool:
         return matches(real, sensitive) is not None
 
-    return Tree(scan=scan, open=files.open_file, resolve=resolve, withheld=withheld)
+    return Tree(scan=scan, open=open_file, resolve=resolve, withheld=withheld)
 
 
 def _kind_of_mode(mode: int) -> Kind:
