@@ -30,6 +30,7 @@ MAX_REDIRECTS = 10
 TIMEOUT_SECONDS = 30.0
 # An address that does not answer is left for the next one.
 _CONNECT_SECONDS = 10.0
+# They tell of the body as it was sent, and the answer to HEAD has nothing else to tell.
 _GONE_WHEN_READ = ("content-encoding", "content-length", "transfer-encoding")
 
 Send = Callable[[httpx2.Request, bool], Awaitable[httpx2.Response]]
@@ -123,7 +124,8 @@ def _pinned(request: httpx2.Request, address: Address) -> httpx2.Request:
 
 
 def _whole(request: httpx2.Request, response: httpx2.Response, body: bytes) -> httpx2.Response:
-    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _GONE_WHEN_READ]
+    gone = () if request.method == "HEAD" else _GONE_WHEN_READ
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in gone]
     return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
 

@@ -119,6 +119,6 @@ def _allowed(host: str) -> tuple[str, int | None]:
         name, rest = _name(url.raw_host.decode()), (url.userinfo, url.path.strip("/"), url.query, url.fragment)
     except (httpx2.InvalidURL, AddressRefusedError) as error:
         raise ValueError(f"allowed_hosts: {host!r} is no host ({error}). Write a name, or name:port.") from error
-    if not name or any(rest) or "*" in name:
+    if not name or any(rest) or set(name) & set("*%"):
         raise ValueError(f"allowed_hosts: {host!r} is no host. Write a name, or name:port, and no URL or pattern.")
     return name, url.port
