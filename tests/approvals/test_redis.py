@@ -124,7 +124,8 @@ async def test_it_says_how_safe_the_server_keeps_what_it_is_given(tmp_path: Path
     with RedisServer(tmp_path, "--maxmemory-policy", "allkeys-lru", appendfsync="everysec") as server:
         async with RedisStore.from_url(server.url) as store:
             evicting, syncing = await store.check()
-            await Redis.from_url(server.url).config_set("appendonly", "no")
+            async with Redis.from_url(server.url) as client:
+                await client.config_set("appendonly", "no")
             _, losing = await store.check()
 
     assert "allkeys-lru" in evicting

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 from uuid import uuid4
@@ -19,6 +19,9 @@ from toolhaft.approvals.states import BY_TIME, State, check
 DecisionKind = Literal["approve", "reject", "done", "failed"]
 
 _LEADS_TO = {"approve": State.APPROVED, "reject": State.REJECTED, "done": State.DONE, "failed": State.FAILED}
+
+# Made once: `json.dumps` makes one for each call.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 _LONGEST_ID = 200  # an index of PostgreSQL takes rows of at most 2,704 bytes
@@ -63,6 +66,10 @@ class Decision:
     def target(self) -> State:
         """The state it leads to."""
         return _LEADS_TO[self.kind]
+
+    def to_facts(self) -> dict[str, Any]:
+        """Its fields by name."""
+        return {name: getattr(self, name) for name in _DECISION_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +156,10 @@ class ApprovalRecord:
 
     def to_json(self) -> str:
         """All of it as ASCII JSON. Raises TypeError or ValueError for what JSON does not have."""
-        return canonical(asdict(self))
+        facts = {name: getattr(self, name) for name in _RECORD_FIELDS}
+        facts["decisions"] = [decision.to_facts() for decision in self.decisions]
+        facts["lease"] = self.lease and asdict(self.lease)
+        return canonical(facts)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ApprovalRecord:
@@ -161,6 +171,11 @@ class ApprovalRecord:
         return cls(**facts)
 
 
+# Known once; `asdict` would copy everything below them too.
+_RECORD_FIELDS = tuple(one.name for one in fields(ApprovalRecord))
+_DECISION_FIELDS = tuple(one.name for one in fields(Decision))
+
+
 def digest_of(tool: str, arguments: Mapping[str, Any], *, plan_id: str | None = None) -> str:
     """SHA-256, in hexadecimal, of what a call would run."""
     return hashlib.sha256(canonical([tool, dict(arguments), plan_id]).encode()).hexdigest()
@@ -168,7 +183,7 @@ def digest_of(tool: str, arguments: Mapping[str, Any], *, plan_id: str | None = 
 
 def canonical(value: Any) -> str:
     """One JSON text for equal values: keys sorted, no blanks, ASCII only."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def escaped(name: str) -> str:

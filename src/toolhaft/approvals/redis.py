@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import uuid4
 
 from toolhaft.approvals import redis_scripts as scripts
-from toolhaft.approvals.chain import Head, Row
+from toolhaft.approvals.chain import Change, Head, Row
 from toolhaft.approvals.errors import (
     AlreadyDecided,
     CannotBegin,
@@ -53,7 +53,7 @@ LOGGER = logging.getLogger("toolhaft.approvals")
 
 _OLDEST = (6, 2)
 
-Answer = list[Any]
+Answer = list[str]
 """A status, the server's time, and the fields of a call or a pause."""
 
 
@@ -114,7 +114,7 @@ class RedisStore(ApprovalStore):
         return cast("Pause", await self.load_pause(pause.pause_id))
 
     async def get(self, key: CallKey) -> ApprovalRecord | None:
-        return _record(await self._run(scripts.GET, _id(key)))
+        return _record(await self._ask(scripts.GET, _id(key)))
 
     async def list(
         self, conversation_id: str | None = None, *, state: State = State.PENDING, limit: int = 100
@@ -134,44 +134,54 @@ class RedisStore(ApprovalStore):
     async def begin(
         self, key: CallKey, *, digest: str, owner: str, lease_seconds: float = DEFAULT_LEASE_SECONDS
     ) -> ApprovalRecord:
-        name = canonical(owner)
-        return _taken(key, await self._run(scripts.BEGIN, _id(key), digest, name, name, lease_seconds), owner)
+        words = _id(key), digest, canonical(owner), lease_seconds
+        return _taken(key, await self._ask(scripts.BEGIN, *words), owner)
 
     async def renew(self, key: CallKey, *, owner: str, lease_seconds: float = DEFAULT_LEASE_SECONDS) -> ApprovalRecord:
-        return _taken(key, await self._run(scripts.RENEW, _id(key), canonical(owner), lease_seconds), owner)
+        return _taken(key, await self._ask(scripts.RENEW, _id(key), canonical(owner), lease_seconds), owner)
 
     async def finish(self, key: CallKey, *, owner: str, result: Any = None, error: str | None = None) -> ApprovalRecord:
         target = State.DONE if error is None else State.FAILED
-        name, outcome = canonical(owner), (canonical(result), canonical(error))
-        return _taken(key, await self._run(scripts.FINISH, _id(key), name, name, target.value, *outcome), owner)
+        words = _id(key), canonical(owner), target.value, canonical(result), canonical(error)
+        return _taken(key, await self._ask(scripts.FINISH, *words), owner)
 
     async def expire(self) -> Records:
         return _records(await self._run(scripts.EXPIRE))
 
     async def load_pause(self, pause_id: str) -> Pause | None:
-        return _pause(await self._run(scripts.GET_PAUSE, escaped(pause_id)))
+        return _pause(await self._ask(scripts.GET_PAUSE, escaped(pause_id)))
 
     async def latest_pause(self, conversation_id: str) -> Pause | None:
-        return _pause(await self._run(scripts.LATEST_PAUSE, escaped(conversation_id)))
+        return _pause(await self._ask(scripts.LATEST_PAUSE, escaped(conversation_id)))
 
     async def take_pause(self, pause_id: str, *, owner: str, lease_seconds: float = DEFAULT_LEASE_SECONDS) -> Pause:
-        answer = await self._run(scripts.TAKE_PAUSE, escaped(pause_id), canonical(owner), lease_seconds)
+        answer = await self._ask(scripts.TAKE_PAUSE, escaped(pause_id), canonical(owner), lease_seconds)
         pause = _pause(answer)
-        if _text(answer[0]) != "ok" or pause is None:
+        if answer[0] != "ok" or pause is None:
             raise PauseTaken(pause_id, pause)
         return pause
 
     async def finish_pause(self, pause_id: str, *, owner: str, continued: bool = True) -> Pause:
         word = "continued" if continued else "waiting"
-        answer = await self._run(scripts.FINISH_PAUSE, escaped(pause_id), canonical(owner), word)
+        answer = await self._ask(scripts.FINISH_PAUSE, escaped(pause_id), canonical(owner), word)
         pause = _pause(answer)
-        if _text(answer[0]) != "ok" or pause is None:
+        if answer[0] != "ok" or pause is None:
             raise LeaseLost(pause_id, owner)
         return pause
 
     async def rows(self, *, after: int = 0, limit: int = 1_000, key: CallKey | None = None) -> Rows:
         found = await self._run(scripts.ROWS, after, limit, "" if key is None else _id(key))
-        return [Row(int(_text(seq).partition("-")[0]), _text(entry), _text(link)) for seq, entry, link in found]
+        if found is None:
+            return [] if key is None else await self._rows_of_what_was_swept(key, after, limit)
+        return [Row(int(seq), entry, link) for seq, entry, link in (_text(row).split("\n") for row in found)]
+
+    async def _rows_of_what_was_swept(self, key: CallKey, after: int, limit: int) -> Rows:
+        """The call is gone and with it the numbers of its rows, so all are read."""
+        found: Rows = []
+        while len(found) < limit and (rows := await self.rows(after=after)):
+            found += [row for row in rows if Change.from_json(row.text).key == key]
+            after = rows[-1].seq
+        return found[:limit]
 
     async def head(self) -> Head:
         seq, link = await self._command("HMGET", f"{self._prefix}head::", "seq", "link")
@@ -202,7 +212,7 @@ class RedisStore(ApprovalStore):
             self._limits.check_call(record)
         check_new(records, ())
         max_pending = self._limits.max_pending
-        answer = await self._run(
+        answer = await self._ask(
             scripts.FILE,
             self._limits.ttl_seconds,
             "" if max_pending is None else max_pending,
@@ -211,47 +221,50 @@ class RedisStore(ApprovalStore):
             len(records),
             *(word for record in records for word in _words(record)),
         )
-        status = _text(answer[0])
+        status = answer[0]
         if status == "pause" and pause is not None:
             raise DuplicateCall(f"pause {pause.pause_id!r} is filed already.")
         if status == "duplicate":
-            raise DuplicateCall(duplicate(records[int(answer[2])]))
+            raise DuplicateCall(duplicate(records[int(answer[1])]))
         if status == "full" and max_pending is not None:
-            raise StoreFull(full(int(answer[2]), max_pending, len(records)))
+            raise StoreFull(full(int(answer[1]), max_pending, len(records)))
 
     async def _decide(self, key: CallKey, decision: Decision, *, owner: str, lease_seconds: float) -> ApprovalRecord:
-        facts = {name: getattr(decision, name) for name in _OF_DECISION}
-        name = canonical(owner) if owner else ""
-        answer = await self._run(
-            scripts.DECIDE,
+        facts = decision.to_facts()
+        del facts["at"]  # the server says when it is
+        words = (
             _id(key),
-            canonical(decision.id),
+            decision.id,
             decision.target.value,
-            "," + canonical(facts)[1:],
+            f",{canonical(facts)[1:]}",
             decision.digest or "",
             canonical(decision.result),
             canonical(decision.reason),
             canonical(decision.by),
             canonical(decision.reason),
-            name,
-            name,
+            canonical(owner) if owner else "",
             lease_seconds,
         )
-        return _taken(key, answer, owner)
+        return _taken(key, await self._ask(scripts.DECIDE, *words), owner)
 
-    async def _run(self, script: Script, *words: str | float | bytes) -> Answer:
+    async def _ask(self, script: Script, *words: str | float) -> Answer:
+        """What a script answers about one thing, in parts."""
+        return _text(await self._run(script, *words)).split("\n")
+
+    async def _run(self, script: Script, *words: str | float) -> Any:
         from redis.exceptions import NoScriptError
 
         if not self._checked:
             await self._check_once()
         now = "" if self._clock is None else repr(self._clock())
-        common = (self._prefix, now, self._keep_seconds)
+        # One text, since a client takes long over many parts. No word has a line feed in it.
+        common = (0, self._prefix, now, self._keep_seconds, "\n".join(map(str, words)))
         try:
-            return await self._command("EVALSHA", script.sha, 0, *common, *words)
+            return await self._command("EVALSHA", script.sha, *common)
         except NoScriptError:  # the server has not seen it yet, or was started again
-            return await self._command("EVAL", script.text, 0, *common, *words)
+            return await self._command("EVAL", script.text, *common)
 
-    async def _command(self, *words: str | float | bytes) -> Any:
+    async def _command(self, *words: str | float) -> Any:
         from redis.exceptions import ResponseError
 
         try:
@@ -303,9 +316,6 @@ def _text(value: str | bytes) -> str:
 _GIVEN = ("conversation_id", "call_id", "tool", "arguments", "plan_id", "reason", "message", "preview", "asked_by")
 """Of a record, what never changes."""
 
-_OF_DECISION = ("kind", "by", "reason", "arguments", "digest", "result", "id")
-"""Of a decision, all but its time, which the server sets."""
-
 
 def _words(record: ApprovalRecord) -> tuple[str, ...]:
     body = canonical({name: getattr(record, name) for name in _GIVEN})
@@ -323,10 +333,9 @@ def _pause_words(pause: Pause | None) -> tuple[str, ...]:
 
 
 def _record(answer: Answer) -> ApprovalRecord | None:
-    if answer[2] is None:
+    if len(answer) < 3:
         return None
-    now = float(answer[1])
-    facts: dict[str, Any] = dict(zip(scripts.FIELDS, map(_text_or_none, answer[2:]), strict=True))
+    facts: dict[str, str] = dict(zip(scripts.SHOWN, answer[2:], strict=True))
     decisions = json.loads(f"[{facts['decisions']}]")
     record = ApprovalRecord(
         **json.loads(facts["body"]),
@@ -340,17 +349,17 @@ def _record(answer: Answer) -> ApprovalRecord | None:
         result=json.loads(facts["result"]),
         error=json.loads(facts["error"]),
     )
-    return record.at(now)
+    return record.at(float(answer[1]))
 
 
-def _records(answers: list[Answer]) -> Records:
-    return [record for answer in answers if (record := _record(answer))]
+def _records(answers: list[str | bytes]) -> Records:
+    return [record for answer in answers if (record := _record(_text(answer).split("\n")))]
 
 
 def _pause(answer: Answer) -> Pause | None:
-    if len(answer) < 3 or answer[2] is None:
+    if len(answer) < 3:
         return None
-    facts: dict[str, Any] = dict(zip(scripts.PAUSE_FIELDS, map(_text_or_none, answer[2:]), strict=True))
+    facts: dict[str, str] = dict(zip(scripts.PAUSE_FIELDS, answer[2:], strict=True))
     given: dict[str, Any] = json.loads(facts["facts"])
     pause = Pause(
         conversation_id=given["conversation_id"],
@@ -364,13 +373,13 @@ def _pause(answer: Answer) -> Pause | None:
     return pause.at(float(answer[1]))
 
 
-def _lease(facts: dict[str, Any]) -> Lease | None:
+def _lease(facts: dict[str, str]) -> Lease | None:
     return Lease(json.loads(facts["owner"]), float(facts["until"])) if facts["owner"] else None
 
 
 def _taken(key: CallKey, answer: Answer, owner: str) -> ApprovalRecord:
     """The record where a script did what it was asked; raises what it refused otherwise."""
-    status, record = _text(answer[0]), _record(answer)
+    status, record = answer[0], _record(answer)
     if status == "decided":
         raise AlreadyDecided(key, record)
     if status == "digest":
@@ -380,7 +389,3 @@ def _taken(key: CallKey, answer: Answer, owner: str) -> ApprovalRecord:
     if status == "cannot" or record is None:
         raise CannotBegin(key, record)
     return record
-
-
-def _text_or_none(value: str | bytes | None) -> str | None:
-    return None if value is None else _text(value)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -181,6 +182,7 @@ def _drive(connection: sqlite3.Connection, operation: Operation[T]) -> T:
             rows = cursor.fetchall()
 
 
+@lru_cache(maxsize=256)
 def _ours(statement: str) -> str:
     return statement.replace("{schema}", "main")
 
