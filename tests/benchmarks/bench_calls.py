@@ -14,9 +14,13 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.benchmarks.measure import Figure, longest_stall, ratio
 from toolhaft import GovernedToolset, Toolkit, base_tool, use_workspace
+from toolhaft.pipeline.guardrails import Guardrails
+from toolhaft.pipeline.hooks import Hook, Hooks
+from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.tools import edit_file, list_dir, read_file, write_file
 
 FILES = 100
+CALLS = 200
 ENTRIES = 9_000
 LONG = "a line of thirty-one charactérs\n" * 600_000
 
@@ -66,9 +70,58 @@ async def figures() -> AsyncIterator[Figure]:
                 goal=7,
                 rounds=25,
             )
+    with tempfile.TemporaryDirectory() as folder:
+        async for figure in _governed(folder):
+            yield figure
     with tempfile.TemporaryDirectory() as folder, use_workspace(folder):
         async for figure in _stalls(Path(folder)):
             yield figure
+
+
+async def _governed(folder: str) -> AsyncIterator[Figure]:
+    """What governing adds to a call of a tool that asks somebody: rules that look at it, a hook, an answer, a preview.
+
+    The goal is 60 us more than 135, on the machine on which both were first measured; so it is a ratio.
+    """
+    every_stage: dict[str, Any] = {
+        "answerer": lambda tool, arguments, preview: True,
+        "guardrails": Guardrails(
+            protected_files=["*.lock", "vendor/**"],
+            sensitive_files=["private/**"],
+            blocked_commands=["curl"],
+            max_files_modified=1_000,
+            code_rules=[{"pattern": "print\\(", "message": "Log it."}],
+        ),
+    }
+    hooks = Hooks([Hook(event, "looks", function=_looks) for event in ("pre_tool_use", "post_tool_use")])
+    doors = {
+        "by the toolset": {
+            "toolsets": [GovernedToolset([note], workspace=folder, pipeline=Pipeline(**every_stage))],
+        },
+        "by the Toolkit": {"capabilities": [Toolkit(folder, tools=[note], **every_stage)]},
+        "by the Toolkit, with two Python hooks": {
+            "capabilities": [Toolkit(folder, tools=[note], hooks=hooks, **every_stage)],
+        },
+    }
+    bare = Agent(_calls("note", "text", CALLS), tools=[note])
+    for door, governs in doors.items():
+        governed: Agent[None, str] = Agent(_calls("note", "text", CALLS), **governs)
+        yield await ratio(
+            f"a call with every stage on / an ungoverned one: {door}",
+            lambda governed=governed: governed.run("note"),
+            lambda: bare.run("note"),
+            goal=1.44,
+        )
+
+
+@base_tool(kind="memory")
+async def note(text: str) -> str:
+    """Note a text."""
+    return text
+
+
+async def _looks(told: dict[str, Any]) -> None:
+    """Look at a call, and let it go on."""
 
 
 async def _stalls(root: Path) -> AsyncIterator[Figure]:
@@ -110,10 +163,15 @@ def _plain(root: Path):
 
 def _reads(tool: str) -> FunctionModel:
     """A model that reads every file in one response, and then is done."""
+    return _calls(tool, "filepath", FILES)
+
+
+def _calls(tool: str, parameter: str, count: int) -> FunctionModel:
+    """A model that makes so many calls in one response, and then is done."""
 
     def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 1:
             return ModelResponse(parts=[TextPart("done")])
-        return ModelResponse(parts=[ToolCallPart(tool, {"filepath": f"{n}.txt"}) for n in range(FILES)])
+        return ModelResponse(parts=[ToolCallPart(tool, {parameter: f"{n}.txt"}) for n in range(count)])
 
     return FunctionModel(respond)
