@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.searching.trees import RG, build
 from toolhaft.searching.ignore import IgnoreRules
 
 STRESS = 10 if os.environ.get("TOOLHAFT_STRESS") else 1
@@ -123,7 +124,31 @@ def test_a_name_that_is_not_utf8_is_compared_byte_by_byte() -> None:
     assert rules.is_ignored(os.fsdecode(b"caf\xe9.txt"), is_dir=False)
 
 
-PIECES = ["a", "b", "c", "*", "?", "[ab]", "[!a]", "/", "**/", "/**", "\\", " ", "!", ".", "\\a"]
+PIECES = [
+    *(
+        "a",
+        "b",
+        "c",
+        "*",
+        "?",
+        "[ab]",
+        "[!a]",
+        "/",
+        "**/",
+        "/**",
+        "\\",
+        " ",
+        "!",
+        ".",
+        "\\a",
+        "#",
+        "\\#",
+        "\\ ",
+        "\t",
+        "\r",
+    ),
+    *("[^a]", "[a-c]", "[[:alpha:]]", "[[:space:]]", "[]a]", "[a-]", "[", "]", "{a,b}", "é", "\\*", "-"),
+]
 LINES = (
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=5)
     .map("".join)
@@ -132,22 +157,31 @@ LINES = (
         lambda line: "**" not in line.replace("/**/", "").replace("/**", "").removeprefix("**/").removeprefix("!**/")
     )
 )
-NAMES = st.sampled_from(["a", "b", "ab", "c", "a b", ".a", "\\a"])
+NAMES = st.sampled_from(
+    ["a", "b", "ab", "c", "a b", ".a", "\\a", "b ", "#", "[a]", "{a,b}", "é", "*", "!a", "-", "a\t"]
+)
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 
 
 @settings(max_examples=40 * STRESS, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(LINES, max_size=6), st.lists(LINES, max_size=3), st.sets(PATHS, min_size=1, max_size=8))
+@given(
+    st.lists(LINES, max_size=6),
+    st.lists(LINES, max_size=3),
+    st.lists(LINES, max_size=2),
+    st.sets(PATHS, min_size=1, max_size=8),
+)
 def test_git_agrees_on_any_rules_and_paths(
-    tmp_path_factory: pytest.TempPathFactory, top: list[str], inner: list[str], paths: set[str]
+    tmp_path_factory: pytest.TempPathFactory, top: list[str], inner: list[str], exclude: list[str], paths: set[str]
 ) -> None:
-    files = {".gitignore": "\n".join(top), "a/.gitignore": "\n".join(inner)}
+    files = {
+        ".gitignore": "\n".join(top), "a/.gitignore": "\n".join(inner), ".git/info/exclude": "\n".join(exclude),
+    }  # fmt: skip
     root = tmp_path_factory.mktemp("tree")
     git = ["git", "-C", str(root), "-c", "core.excludesFile="]
     subprocess.run([*git, "init", "-q"], check=True)
     for name, text in files.items():
         (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
+        (root / name).write_bytes(text.encode())
 
     asked = subprocess.run(
         [*git, "check-ignore", "--no-index", "-z", "--stdin"],
@@ -159,3 +193,34 @@ def test_git_agrees_on_any_rules_and_paths(
     ours = {path for path in paths if is_left_out(path, is_dir=(root / path).is_dir(), read=reader(files))}
     assert asked.stderr == b""
     assert ours == set(filter(None, asked.stdout.decode().split("\0")))
+
+
+# What every reader of ignore files understands alike, so that ripgrep can be the judge.
+PLAIN_LINES = st.tuples(
+    st.sampled_from(["", "", "!", "/", "**/", "!/"]),
+    st.lists(st.sampled_from(["a", "b", "ab", "*", "a*", "?", "[ab]", "[!a]", "*.log"]), min_size=1, max_size=3),
+    st.sampled_from(["", "", "/", "/**", "/*"]),
+).map(lambda parts: f"{parts[0]}{'/'.join(parts[1])}{parts[2]}")
+PLAIN_PATHS = st.lists(st.sampled_from(["a", "b", "ab", "c.log", ".a"]), min_size=1, max_size=3).map("/".join)
+
+
+@settings(max_examples=30 * STRESS, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.dictionaries(
+        st.sampled_from([".gitignore", ".ignore", ".rgignore", "a/.gitignore", "a/.ignore", "a/b/.gitignore"]),
+        st.lists(PLAIN_LINES, max_size=4).map("\n".join),
+        max_size=4,
+    ),
+    st.sets(PLAIN_PATHS, min_size=1, max_size=8),
+)
+def test_ripgrep_agrees_which_kind_of_ignore_file_outranks_which(
+    tmp_path_factory: pytest.TempPathFactory, ignore: dict[str, str], paths: set[str]
+) -> None:
+    paths = {path for path in paths if not any(other.startswith(f"{path}/") for other in (*paths, *ignore))}
+    root = build(tmp_path_factory.mktemp("tree"), {**dict.fromkeys(paths, "x"), **ignore})
+    switches = ["--hidden", "--no-require-git", "--no-ignore-parent", "--no-ignore-global", "--no-config", "--null"]
+
+    listed = subprocess.run([RG, "--files", *switches], cwd=root, capture_output=True, text=True, check=False)
+
+    ours = {path for path in paths if not is_left_out(path, is_dir=False, read=reader(ignore))}
+    assert ours == paths & set(listed.stdout.split("\0"))
