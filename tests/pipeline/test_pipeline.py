@@ -60,6 +60,7 @@ class TestWhoIsAsked:
             "reason": "sensitive",
             "message": "'pay' is a network tool",
             "preview": "would pay 5 to Ann",
+            "arguments": {"amount": 5},
             "added": 5,
         }
         assert ran == []

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -24,6 +25,8 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 from pydantic_core import to_json
 
+from toolhaft.approvals.filing import StoreFiling
+from toolhaft.approvals.store import ApprovalStore
 from toolhaft.attach.model_calls import ModelCall, ModelCalls
 from toolhaft.attach.toolset import GovernedToolset, governed_place
 from toolhaft.pipeline.answer import parted
@@ -51,9 +54,12 @@ class Executor:
         pipeline: Pipeline | None = None,
         *,
         workspace: str | Path | WorkspaceBackend | None = None,
+        approvals: ApprovalStore | None = None,
     ) -> None:
         self.registry = registry
         self.pipeline = pipeline or Pipeline()
+        if approvals is not None:
+            self.pipeline = replace(self.pipeline, filing=StoreFiling(approvals))
         self._place = None if workspace is None else governed_place(self.pipeline, workspace)
         # To the limits, and to what somebody has allowed, all calls of an executor are one conversation.
         self._conversation_id = str(uuid4())
@@ -67,13 +73,18 @@ class Executor:
         workspace: str | Path | WorkspaceBackend | None = None,
         cwd: str | None = None,
         call_id: str | None = None,
+        conversation_id: str | None = None,
+        approved: bool = False,
         timeout_seconds: float | None = None,
     ) -> ToolResult:
         """What the tool `name` answers to `args` (a mapping, or JSON text), also when it fails.
 
         `workspace` is where this call acts; the executor's own if left out. `cwd` is the folder in it where a command
-        starts that names none. Raises `ToolNotFoundError` for an unknown name, and `AbortedError` where whoever was
-        asked ended everything; never raises for what a tool does.
+        starts that names none. `approved` says that somebody has approved exactly this call: with `approvals`, there,
+        under the ids of conversation and call.
+
+        Raises `ToolNotFoundError` for an unknown name, and `AbortedError` where whoever was asked ended everything;
+        never raises for what a tool does.
         """
         tool = self.registry.get(name)
         if cwd is not None and "cwd" in tool_spec(tool).schema.get("properties", {}):
@@ -82,7 +93,13 @@ class Executor:
         try:
             async with limit:
                 with self._bound(workspace):
-                    return await self._result(tool, name, args, call_id)
+                    context = RunContext[Any](
+                        deps=None,
+                        model=TestModel(),
+                        usage=RunUsage(),
+                        conversation_id=conversation_id or self._conversation_id,
+                    )
+                    return await self._result(tool, name, args, context, call_id=call_id, approved=approved)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -117,16 +134,23 @@ class Executor:
         return use_workspace(place) if place is not None else nullcontext()
 
     async def _result(
-        self, tool: Callable[..., Any], name: str, args: Mapping[str, Any] | str, call_id: str | None
+        self,
+        tool: Callable[..., Any],
+        name: str,
+        args: Mapping[str, Any] | str,
+        context: RunContext[Any],
+        *,
+        call_id: str | None,
+        approved: bool,
     ) -> ToolResult:
         if tool not in self._toolsets:
             self._toolsets[tool] = GovernedToolset([tool], pipeline=self.pipeline)
-        context = RunContext[Any](deps=None, model=TestModel(), usage=RunUsage(), conversation_id=self._conversation_id)
         call = ToolCallPart(name, args if isinstance(args, str) else dict(args))
         if call_id is not None:
             call.tool_call_id = call_id
         manager = await ToolManager[Any](self._toolsets[tool]).for_run_step(context)
-        return await _answer(name, manager.handle_call(call, wrap_validation_errors=False), call.tool_call_id)
+        pending = manager.handle_call(call, approved=approved, wrap_validation_errors=False)
+        return await _answer(name, pending, call.tool_call_id)
 
 
 def _with_default(args: Mapping[str, Any] | str, name: str, value: Any) -> Mapping[str, Any] | str:

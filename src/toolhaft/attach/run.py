@@ -29,6 +29,7 @@ def call_of(ctx: RunContext[Any], name: str, args: Mapping[str, Any], *, spec: T
         call_id=ctx.tool_call_id or "",
         conversation_id=ctx.conversation_id or "",
         approved=ctx.tool_call_approved,
+        in_agent=ctx.agent is not None,
         can_pause=can_pause(ctx),
     )
 

@@ -14,10 +14,13 @@ from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, Out
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.workspaces import WorkspaceBackend, WorkspaceRef
 
+from toolhaft.approvals.filing import StoreFiling
+from toolhaft.approvals.store import ApprovalStore
 from toolhaft.attach.configuration import Configuration, hooks_of, load_configuration
 from toolhaft.attach.events import RunEvents
 from toolhaft.attach.gate import Gate
 from toolhaft.attach.instructions import instructions_for
+from toolhaft.attach.pauses import FilesPauses
 from toolhaft.attach.profiles import chosen_tools
 from toolhaft.attach.toolset import GovernedToolset
 from toolhaft.pipeline.confirmation import Answerer, Mode
@@ -60,6 +63,9 @@ class Toolkit(AbstractCapability[Any]):
     dry_run: bool = False
     """Whether calls are only told, and not made."""
 
+    approvals: ApprovalStore | None = None
+    """Where runs that wait for somebody are filed; then only what is decided there counts. A `Desk` decides."""
+
     allowed_tools: Sequence[str] | None = None
     """Patterns of names: only tools that match one are offered. `[]` offers none."""
 
@@ -92,12 +98,15 @@ class Toolkit(AbstractCapability[Any]):
                 f"given workspace={self.workspace!r}. Make the settings there, or give the folder's path."
             )
         functions = chosen_tools(self.tools, allowed=self.allowed_tools, commands=self.commands is not False)
+        if self.approvals is not None and self.answerer is not None:
+            raise ValueError("approvals and answerer are two who decide. Give the toolkit one of them.")
         pipeline = Pipeline(
             mode=self.mode,
             guardrails=self.guardrails,
             hooks=self.hooks,
             answerer=self.answerer,
             dry_run=self.dry_run,
+            filing=None if self.approvals is None else StoreFiling(self.approvals),
         )
         if self.workspace is not None:
             self.workspace = self.guardrails.over(self.workspace)
@@ -166,6 +175,8 @@ class Toolkit(AbstractCapability[Any]):
     def for_agent(self, agent: AbstractAgent[Any, Any]) -> AbstractCapability[Any]:
         """This toolkit, with what judges the agent's other tools and what tells hooks of its runs."""
         parts: list[AbstractCapability[Any]] = [self, Gate(self.toolset.pipeline)]
+        if self.approvals is not None:
+            parts.insert(0, FilesPauses(self.approvals))
         events = RunEvents(self.hooks)
         return CombinedCapability([events, *parts] if events.is_needed else parts)
 

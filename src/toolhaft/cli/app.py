@@ -149,3 +149,84 @@ def demo(
 
     settings = Settings(mode=mode.value, dry_run=dry_run, allow_delete=allow_delete, configuration=load(config))
     raise typer.Exit(asyncio.run(run_demo(project, settings)))
+
+
+approvals_app = typer.Typer(help="Calls that wait for somebody: decide and go on.", no_args_is_help=True)
+app.add_typer(approvals_app, name="approvals")
+
+Store = Annotated[str, typer.Option("--store", help="A file of SQLite, redis://..., or postgresql://...")]
+Conversation = Annotated[str | None, typer.Option("--conversation", help="Which conversation's call it is.")]
+CallId = Annotated[str, typer.Argument(help="The call's id.")]
+
+
+@approvals_app.command("list")
+def list_approvals(store: Store = "approvals.db") -> None:
+    """Print the calls that wait for a person, one a line."""
+    from toolhaft.cli.approvals import print_waiting
+
+    raise typer.Exit(asyncio.run(print_waiting(store)))
+
+
+@approvals_app.command("show")
+def show_approval(call_id: CallId, store: Store = "approvals.db", conversation: Conversation = None) -> None:
+    """Print what is known of a call, with the diff that it would make."""
+    from toolhaft.cli.approvals import print_call
+
+    raise typer.Exit(asyncio.run(print_call(store, call_id, conversation)))
+
+
+@approvals_app.command()
+def approve(call_id: CallId, store: Store = "approvals.db", conversation: Conversation = None) -> None:
+    """Approve a call as it was asked for."""
+    from toolhaft.cli.approvals import decide
+
+    raise typer.Exit(asyncio.run(decide(store, call_id, conversation)))
+
+
+@approvals_app.command()
+def edit(
+    call_id: CallId,
+    edits: Annotated[str, typer.Argument(help="JSON that is laid over the arguments.")],
+    store: Store = "approvals.db",
+    conversation: Conversation = None,
+) -> None:
+    """Approve a call with other arguments."""
+    from toolhaft.cli.approvals import decide
+
+    raise typer.Exit(asyncio.run(decide(store, call_id, conversation, edits=edits)))
+
+
+@approvals_app.command()
+def reject(
+    call_id: CallId,
+    reason: Annotated[str, typer.Argument(help="What the model is told.")] = "",
+    store: Store = "approvals.db",
+    conversation: Conversation = None,
+) -> None:
+    """Reject a call."""
+    from toolhaft.cli.approvals import decide
+
+    raise typer.Exit(asyncio.run(decide(store, call_id, conversation, reject=reason)))
+
+
+@approvals_app.command()
+def resume(
+    conversation_id: Annotated[str, typer.Argument(help="The conversation whose run waits.")],
+    agent: Annotated[str, typer.Option("--agent", help="Where the agent is: module:name.")],
+    store: Store = "approvals.db",
+) -> None:
+    """Continue the run of a conversation, once all of its calls are decided."""
+    from toolhaft.cli.approvals import resume
+
+    raise typer.Exit(asyncio.run(resume(store, conversation_id, agent)))
+
+
+@approvals_app.command()
+def audit(
+    store: Store = "approvals.db",
+    verify: Annotated[bool, typer.Option("--verify", help="Find any edited or missing row.")] = False,
+) -> None:
+    """Print every decision and every step, oldest first."""
+    from toolhaft.cli.approvals import audit
+
+    raise typer.Exit(asyncio.run(audit(store, verify=verify)))

@@ -37,8 +37,11 @@ class Call:
     approved: bool = False
     """Whether a person has approved exactly this call."""
 
+    in_agent: bool = False
+    """Whether an agent runs the call."""
+
     can_pause: bool = False
-    """Whether whoever runs the call can wait for a person and come back."""
+    """Whether that agent can wait for a person and come back."""
 
     def with_args(self, args: Mapping[str, Any]) -> Call:
         """The same call with other arguments."""

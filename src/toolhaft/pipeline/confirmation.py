@@ -7,11 +7,13 @@ the call are consent.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pydantic_ai import ApprovalRequired, ToolReturn
+from pydantic_core import to_jsonable_python
 
 from toolhaft.call_log import shown_arguments
 from toolhaft.exceptions import describe
@@ -62,6 +64,29 @@ class Answerer(Protocol):
     def __call__(self, tool: str, arguments: Mapping[str, Any], preview: ToolText, /) -> Answer | Awaitable[Answer]: ...
 
 
+class Execution(Protocol):
+    """One run of an approved call. Whoever runs the tool sets `answer`; one that is set already is what it answered."""
+
+    answer: ToolReturn[Any] | None
+    notes: Sequence[str]
+    """What the model is to know about the approval."""
+
+
+class Filing(Protocol):
+    """Where calls that wait for somebody are written down. With one, only what is decided there counts."""
+
+    async def file(self, call: Call, question: ToolText) -> None:
+        """Write down a call whose run cannot wait. Raises what keeps it from being written."""
+        ...
+
+    def execution(self, call: Call, *, plan_id: str | None) -> AbstractAsyncContextManager[Execution]:
+        """Take an approved call to run it once; how the block ends is written down.
+
+        Raises `Refused` where exactly this call was not approved, or somebody has taken it.
+        """
+        ...
+
+
 class AbortedError(Exception):
     """The answerer ended everything: the tool was not awaited, and no other call is to run."""
 
@@ -77,10 +102,11 @@ class Confirmation:
     mode: Mode
     answerer: Answerer | None
     consents: Consents
+    filing: Filing | None = None
 
     async def needed(self, call: Call) -> NeedsApproval | None:
-        """Why a call needs somebody's approval, or None where it may run."""
-        if self.mode == "yolo" or call.approved:
+        """Why a call needs somebody's approval, whether or not it has it; None where it may run."""
+        if self.mode == "yolo":
             return None
         need = await _need(call)
         if self.mode == "confirm-all":
@@ -97,6 +123,9 @@ class Confirmation:
         if self.answerer is None:
             if call.can_pause:
                 raise ApprovalRequired(question.facts)
+            if self.filing is not None and not call.in_agent:
+                await self._file(call, question)
+                raise ApprovalRequired(question.facts)
             raise _denied(f"{call.name!r} needs approval ({need.message or need.reason}) and there is nobody to ask.")
         answer = await _answered(self.answerer, call, question)
         if isinstance(answer, Abort):
@@ -109,13 +138,27 @@ class Confirmation:
             self.consents.add(call)
         return None
 
+    async def _file(self, call: Call, question: ToolText) -> None:
+        assert self.filing is not None
+        try:
+            await self.filing.file(call, question)
+        except Exception as error:
+            raise _denied(
+                f"{call.name!r} could not be filed for approval: {describe(error)}.", rule="filing"
+            ) from error
+
 
 def question_of(call: Call, need: NeedsApproval, preview: ToolReturn[Any] | None) -> ToolText:
     """What somebody who is to decide reads: why it is asked, and what the call would do, or that nobody can tell."""
     shown = str(preview.return_value) if preview else "There is no preview: what it would do is known once it is done."
     text = "\n\n".join(part for part in (need.message, shown) if part)
     facts: dict[str, Any] = dict(preview.metadata or {}) if preview else {}
-    return ToolText(text, **{**facts, "reason": need.reason, "message": need.message, "preview": shown})
+    asked = {"reason": need.reason, "message": need.message, "preview": shown, "arguments": _as_json(call.args)}
+    return ToolText(text, **{**facts, **asked})
+
+
+def _as_json(args: Mapping[str, Any]) -> Any:
+    return to_jsonable_python(dict(args), bytes_mode="base64", serialize_unknown=True)
 
 
 async def _need(call: Call) -> NeedsApproval | None:

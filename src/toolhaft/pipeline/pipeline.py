@@ -31,7 +31,7 @@ from pydantic_ai.exceptions import ToolFailed
 from toolhaft.exceptions import describe
 from toolhaft.pipeline.answer import failure_with_notes, text_of, with_notes
 from toolhaft.pipeline.call import Call, Refused, RunTool, Stage
-from toolhaft.pipeline.confirmation import MODES, AbortedError, Answerer, Confirmation, Mode, shown_call
+from toolhaft.pipeline.confirmation import MODES, AbortedError, Answerer, Confirmation, Filing, Mode, shown_call
 from toolhaft.pipeline.consents import Consents
 from toolhaft.pipeline.guardrails import Admission, Guardrails
 from toolhaft.pipeline.hooks import HookEvent, Hooks
@@ -57,6 +57,9 @@ class Pipeline:
     hooks: Hooks = field(default_factory=Hooks)
     answerer: Answerer | None = None
     """Who answers when somebody is to be asked. None: the run pauses where it can, else the call is refused."""
+
+    filing: Filing | None = None
+    """Where calls that wait are written down, and who may run them then."""
 
     dry_run: bool = False
     consents: Consents = field(default_factory=Consents)
@@ -110,6 +113,10 @@ class Pipeline:
             raise _broken(way, error) from error
         return None
 
+    @property
+    def _confirmation(self) -> Confirmation:
+        return Confirmation(mode=self.mode, answerer=self.answerer, consents=self.consents, filing=self.filing)
+
     async def _judge(self, way: _Way) -> None:
         way.settle()
         way.stage = "guardrails"
@@ -127,9 +134,12 @@ class Pipeline:
 
     async def _confirm(self, way: _Way) -> None:
         way.stage = "confirmation"
-        confirmation = Confirmation(mode=self.mode, answerer=self.answerer, consents=self.consents)
+        confirmation = self._confirmation
         need = await confirmation.needed(way.call)
         if need is None:
+            return
+        if way.call.approved:
+            way.is_filed = self.filing is not None
             return
         edited = await confirmation.ask(way.call, need, await way.preview())
         if edited is not None:
@@ -140,8 +150,7 @@ class Pipeline:
 
     async def _told(self, way: _Way) -> ToolReturn[Any]:
         way.stage = "confirmation"
-        confirmation = Confirmation(mode=self.mode, answerer=None, consents=self.consents)
-        need = await confirmation.needed(way.call)
+        need = await self._confirmation.needed(way.call)
         preview = await way.preview()
         told = [f"[DRY-RUN] Would run: {shown_call(way.call)}"]
         if need is not None:
@@ -155,7 +164,7 @@ class Pipeline:
     async def _run(self, way: _Way, tool: RunTool) -> ToolReturn[Any]:
         try:
             with judged():
-                answer = await tool(dict(way.call.args))
+                answer = await self._awaited(way, tool)
         except (ModelRetry, ToolFailed) as error:
             if refusal := self.guardrails.refused(error):
                 raise refusal from error
@@ -164,6 +173,17 @@ class Pipeline:
             raise
         way.succeeded, way.facts = True, answer.metadata or {}
         return with_notes(answer, await self._notes(way, succeeded=True, output=text_of(answer)))
+
+    async def _awaited(self, way: _Way, tool: RunTool) -> ToolReturn[Any]:
+        if not way.is_filed or self.filing is None:
+            return await tool(dict(way.call.args))
+        preview = await way.preview()
+        facts: Mapping[str, Any] = (preview.metadata or {}) if preview else {}
+        async with self.filing.execution(way.call, plan_id=facts.get("plan_id")) as execution:
+            way.notes += execution.notes
+            if execution.answer is None:  # else it ran before, and what it answered did not reach the model
+                execution.answer = await tool(dict(way.call.args))
+            return execution.answer
 
     async def _notes(self, way: _Way, *, succeeded: bool, output: str) -> list[str]:
         has_listener = self.hooks.has(HookEvent.POST_TOOL_USE) or (not succeeded and self.hooks.has(HookEvent.ON_ERROR))
@@ -196,6 +216,9 @@ class _Way:
         self.preview = Preview(call)
         self.admission: Admission | None = None
         self.notes: list[str] = []
+        self.is_filed = False
+        """Whether the approval stands in a store, which says who runs the call."""
+
         self.succeeded = False
         self.facts: Mapping[str, Any] = {}
 
