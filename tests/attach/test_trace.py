@@ -1,10 +1,13 @@
 """The span of a call stands in the trace of its run, whichever way the agent is instrumented."""
 
+import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -77,3 +80,21 @@ async def test_without_instrumentation_there_is_no_span(traced: Any, project: Pa
     await Agent(calling(CALLS[:1]), capabilities=[Toolkit(project)]).run("Go.")
 
     assert exporter.get_finished_spans() == ()
+
+
+async def test_structlog_takes_the_record_of_a_call(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[structlog.stdlib.add_log_level, structlog.stdlib.ExtraAdder()],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.JSONRenderer(default=str),
+        ],
+    )
+    caplog.set_level(logging.INFO, "toolhaft.calls")
+
+    await Agent(calling(CALLS[:1]), capabilities=[Toolkit(project)]).run("Go.")
+
+    [record] = [record for record in caplog.records if record.name == "toolhaft.calls"]
+    written = json.loads(formatter.format(record))
+    assert (written["tool"], written["outcome"], written["level"]) == ("read_file", "ok", "info")
+    assert written["conversation_id"]
