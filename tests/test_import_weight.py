@@ -60,9 +60,11 @@ def test_listing_the_tools_imports_none_of_them() -> None:
     assert loaded == [""]
 
 
-def test_everything_an_agent_needs_loads_no_package_beside_pydantic_ai() -> None:
-    """What it costs in time is a benchmark."""
-    assert third_party(EVERYTHING_AN_AGENT_NEEDS) - third_party("import pydantic_ai") == set()
+def test_everything_an_agent_needs_loads_little_beside_pydantic_ai() -> None:
+    """What it costs in time is a benchmark; here are the packages that it may load."""
+    beside = third_party(EVERYTHING_AN_AGENT_NEEDS) - third_party("import pydantic_ai")
+
+    assert {name for name in beside if "cython" not in name} <= {"lxml"}  # lxml brings its own runtime of Cython
 
 
 @pytest.mark.parametrize(

@@ -95,26 +95,6 @@ def parameter(inner: str, attributes: str = 'name="a"') -> str:
     return f"<tool_prompt>\n<description>x</description>\n<parameters>\n<parameter {attributes}>{inner}</parameter>\n</parameters></tool_prompt>"  # noqa: E501
 
 
-def test_other_encodings_of_python_are_read_and_unknown_ones_refused(tmp_path: Path):
-    text = '<?xml version="1.0" encoding="{}"?><tool_prompt><description>é</description></tool_prompt>'
-    known, unknown = tmp_path / "known.xml", tmp_path / "unknown.xml"
-    known.write_bytes(text.format("cp1252").encode("cp1252"))
-    unknown.write_bytes(text.format("no-such").encode())
-
-    assert load_prompt(known).description == "é"
-    with pytest.raises(ToolDefinitionError, match=r"unknown.xml, line 1, is no XML: unknown encoding"):
-        load_prompt(unknown)
-
-
-def test_elements_of_a_namespace_keep_their_prefix_and_lose_its_declaration(tmp_path: Path):
-    file = tmp_path / "a.xml"
-    file.write_text(
-        '<tool_prompt xmlns="urn:p" xmlns:x="urn:x"><description>a <x:b x:c="1">d</x:b></description></tool_prompt>'
-    )
-
-    assert load_prompt(file).description == 'a <x:b x:c="1">d</x:b>'
-
-
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [

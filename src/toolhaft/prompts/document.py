@@ -1,20 +1,22 @@
 """A small XML file, read safely: elements that know their line, and faults that name it.
 
-A file with a DOCTYPE is refused, as it could declare entities: so none is resolved and nothing is fetched. So is a file
-over a megabyte. The parser is the one of the standard library, which pydantic-ai has loaded already.
+Nothing is fetched, no entity is resolved and no DTD is loaded. A file with a DOCTYPE is refused, as it could declare
+entities; so is one over a megabyte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
-from xml.parsers import expat
+from typing import Any, NamedTuple
+
+from lxml import etree as _etree  # pyright: ignore[reportUnknownVariableType, reportMissingTypeStubs, reportAttributeAccessIssue]
 
 from toolhaft.exceptions import ToolDefinitionError
 
 LIMIT_BYTES = 1_000_000
-_MOST_DEPTH = 200
+
+etree: Any = _etree  # pyright: ignore[reportUnknownVariableType] - lxml has no types
 
 
 class Element(NamedTuple):
@@ -43,50 +45,19 @@ class Element(NamedTuple):
 
 def read_document(file: Path) -> Element:
     """The outermost element of an XML file. Raises `ToolDefinitionError`, which names file and line."""
-    return _Reader(file).read()
-
-
-class _Reader:
-    """Makes elements of one file: those that are open stand in a stack, each with what was read of it."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._open: list[tuple[str, Mapping[str, str], int, list[str | Element]]] = [("", {}, 1, [])]
-        self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-
-    def read(self) -> Element:
-        try:
-            self._parser.Parse(_read(self._file), True)
-        except (expat.ExpatError, LookupError, ValueError) as error:  # the last two of an encoding
-            raise self._fault(f"is no XML: {error}") from error
-        (root,) = self._open[0][3]
-        assert isinstance(root, Element)
-        return root
-
-    def _doctype(self, *_: object) -> None:
-        raise self._fault("has a DOCTYPE, which could declare entities. Remove it, and write them out")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if len(self._open) > _MOST_DEPTH:
-            raise self._fault(f"is no XML of a prompt: its elements are more than {_MOST_DEPTH} deep")
-        own = {name: value for name, value in attributes.items() if name.partition(":")[0] != "xmlns"}
-        self._open.append((tag, own, self._parser.CurrentLineNumber, []))
-
-    def _end(self, _tag: str) -> None:
-        tag, attributes, line, content = self._open.pop()
-        element = Element(tag=tag, attributes=attributes, content=tuple(content), file=self._file, line=line)
-        self._open[-1][3].append(element)
-
-    def _text(self, text: str) -> None:
-        self._open[-1][3].append(text)
-
-    def _fault(self, what: str) -> ToolDefinitionError:
-        return ToolDefinitionError(f"the prompt {self._file}, line {self._parser.CurrentLineNumber}, {what}.")
+    data = _read(file)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise ToolDefinitionError(f"the prompt {file}, line {error.lineno or 1}, is no XML: {error.msg}.") from error
+    if root.getroottree().docinfo.doctype:
+        raise ToolDefinitionError(
+            f"the prompt {file}, line 1, has a DOCTYPE, which could declare entities. Remove it, and write them out."
+        )
+    return _element(root, file)
 
 
 def _read(file: Path) -> bytes:
@@ -100,3 +71,23 @@ def _read(file: Path) -> bytes:
     if len(data) > LIMIT_BYTES:
         raise ToolDefinitionError(f"the prompt {file} is over {LIMIT_BYTES:,} bytes. Shorten it.")
     return data
+
+
+def _element(node: Any, file: Path) -> Element:
+    tag = etree.QName(node).localname
+    return Element(
+        tag=tag if node.prefix is None else f"{node.prefix}:{tag}",
+        attributes=dict(node.attrib),
+        content=tuple(_content(node, file)),
+        file=file,
+        line=node.sourceline or 1,
+    )
+
+
+def _content(node: Any, file: Path) -> Iterator[str | Element]:
+    if node.text:
+        yield node.text
+    for child in node:
+        yield _element(child, file)
+        if child.tail:
+            yield child.tail
