@@ -24,6 +24,9 @@ BUSY_SECONDS = 30.0
 
 _MOST_AT_ONCE = 256
 
+# 16 MB. A step writes some pages again and again; the longer the log, the fewer of them go to the file itself.
+_LOG_PAGES = 4_000
+
 
 @dataclass(slots=True)
 class _Job:
@@ -118,6 +121,7 @@ def connect(path: Path) -> sqlite3.Connection:
 def _set_up(connection: sqlite3.Connection) -> None:
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous = FULL")  # in this mode a commit is on the disk when it returns
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     connection.execute("BEGIN IMMEDIATE")
     for statement in statements.SCHEMA:
         connection.execute(_ours(statement))
