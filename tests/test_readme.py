@@ -10,10 +10,13 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+# Whatever their language, so that the end of one is not taken for the beginning of another.
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+BLOCKS = [block for language, block in FENCED if language == "python"]
 COMMANDS = [
     line
-    for block in re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    for language, block in FENCED
+    if not language
     for line in block.splitlines()
     if line.startswith("toolhaft ") and "CHANGE_ID" not in line
 ]

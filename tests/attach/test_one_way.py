@@ -126,7 +126,8 @@ DOORS = [by_toolkit, by_toolset, by_renamed_toolset, by_executor, by_many, by_an
 async def test_whatever_the_door_the_pipeline_awaits_the_tool(door: Callable[[], Awaitable[str]]) -> None:
     awaiting = await door()
 
-    assert "attach/toolset.py:run pipeline/pipeline.py:_run" in awaiting
+    assert "attach/toolset.py:run pipeline/pipeline.py:" in awaiting
+    assert "pipeline/pipeline.py:run attach/toolset.py:call_tool" in awaiting
 
 
 async def test_without_a_door_nobody_does() -> None:
