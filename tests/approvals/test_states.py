@@ -1,5 +1,7 @@
 """The table is the law, and the README draws it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,13 @@ def test_a_record_comes_back_from_json() -> None:
 def test_what_json_does_not_have_is_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         call(arguments={"a": value})
+
+
+def test_approvals_load_no_library_of_a_store() -> None:
+    """Redis alone takes a quarter of a second to import."""
+    libraries = "{'redis', 'psycopg', 'sqlite3', 'pytest', 'pydantic_ai'}"
+    code = f"import sys, toolhaft.approvals; print(*{libraries} & set(sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []
