@@ -21,7 +21,7 @@ from toolhaft.exceptions import describe
 
 from .net_addresses import Address
 from .net_body import ACCEPT_ENCODING, read_body
-from .net_errors import FetchError, FetchTimeoutError, RedirectError
+from .net_errors import FetchTimeoutError, NoAnswerError, RedirectError
 from .net_limits import HttpLimits
 from .net_redirects import redirected, same_origin
 from .net_rules import NetworkRules
@@ -52,7 +52,7 @@ async def fetch(
     TLS settings to the first origin; it is never closed, stores no cookies by name, and should speak HTTP/1.1.
 
     Raises `FetchError`: `AddressRefusedError`, `RedirectError`, `FetchTimeoutError`, `ResponseTooLargeError`,
-    `AggregateResponseSizeExceeded`, or itself for whatever else keeps an answer from arriving whole.
+    `AggregateResponseSizeExceeded`, `NoAnswerError`, or itself for a host that is not there and a body that is damaged.
 
     ```python
     response = await fetch(httpx2.Request("GET", "https://example.com"), rules=NetworkRules())
@@ -71,7 +71,7 @@ async def fetch(
             f"{request.url.host!r} did not answer whole within {timeout_seconds:g} seconds. Ask for less, or later."
         ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise FetchError(f"no whole answer came from {request.url.host!r}: {describe(error)}.") from error
+        raise NoAnswerError(f"no whole answer came from {request.url.host!r}: {describe(error)}.") from error
 
 
 async def _followed(

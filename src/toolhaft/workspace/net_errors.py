@@ -5,6 +5,10 @@ class FetchError(Exception):
     """A request was not sent, or its answer did not arrive whole."""
 
 
+class NoAnswerError(FetchError):
+    """The connection was not made, or broke before the answer was whole. Another try may do better."""
+
+
 class AddressRefusedError(FetchError):
     """A URL, or an address that its host has, is none that requests may go to."""
 
