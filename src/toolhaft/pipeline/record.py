@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from opentelemetry.trace import NoOpTracer, StatusCode, Tracer
@@ -43,17 +43,16 @@ class Record:
     source: str | None = None
 
 
-@contextmanager
-def recorded(call: Call, tracer: Tracer | None = None) -> Generator[Record]:
+def recorded(call: Call, tracer: Tracer | None = None) -> AbstractContextManager[Record]:
     """A record of the call, written when the block ends, however it ends."""
     record = Record(call)
-    if tracer is None or isinstance(tracer, NoOpTracer):
-        if not LOGGER.isEnabledFor(logging.INFO):
-            yield record
-            return
-        with _logged(record):
-            yield record
-        return
+    if tracer is not None and not isinstance(tracer, NoOpTracer):
+        return _traced(record, tracer)
+    return _logged(record) if LOGGER.isEnabledFor(logging.INFO) else nullcontext(record)
+
+
+@contextmanager
+def _traced(record: Record, tracer: Tracer) -> Generator[Record]:
     with tracer.start_as_current_span("toolhaft.call", set_status_on_exception=False, record_exception=False) as span:
         try:
             with _logged(record):
@@ -65,10 +64,10 @@ def recorded(call: Call, tracer: Tracer | None = None) -> Generator[Record]:
 
 
 @contextmanager
-def _logged(record: Record) -> Generator[None]:
+def _logged(record: Record) -> Generator[Record]:
     started = time.perf_counter()
     try:
-        yield
+        yield record
     except BaseException as error:
         _note_end(record, error)
         raise
