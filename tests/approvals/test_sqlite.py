@@ -2,8 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +105,35 @@ def _ask_and_end(store: SqliteStore) -> None:
     asking.cancel()
     loop.run_until_complete(asyncio.gather(asking, return_exceptions=True))
     loop.close()
+
+
+@contextmanager
+def read_by_another(path: Path) -> Iterator[sqlite3.Connection]:
+    """A file that is not ours yet, while somebody reads it: SQLite does not wait to change how it is written."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("CREATE TABLE other (a)")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM other").fetchall()
+        yield reader
+
+
+async def test_a_first_opening_waits_for_who_reads_the_file(tmp_path: Path) -> None:
+    with read_by_another(tmp_path / "approvals.db") as reader:
+        async with SqliteStore(tmp_path / "approvals.db") as store:
+            filing = asyncio.create_task(store.add(call()))
+            await asyncio.sleep(0.1)
+            assert not filing.done()
+
+            reader.execute("COMMIT")
+
+            assert (await asyncio.wait_for(filing, 30)).call_id == "c1"
+
+
+async def test_who_holds_a_file_for_ever_is_not_waited_for_so_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolhaft.approvals.sqlite_thread.BUSY_SECONDS", 0.0)
+    with read_by_another(tmp_path / "approvals.db"):
+        async with SqliteStore(tmp_path / "approvals.db") as store:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                await store.add(call())

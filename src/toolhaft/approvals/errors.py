@@ -62,12 +62,8 @@ class PauseTaken(ApprovalError):  # noqa: N818
 
     def __init__(self, pause_id: str, pause: Pause | None) -> None:
         self.pause = pause
-        if pause is None:
-            standing = "there is none of that id"
-        elif pause.lease is None:
-            standing = f"it is {pause.state.value}"
-        else:
-            standing = f"it is {pause.state.value} by {pause.lease.owner!r}"
+        owner = pause.lease.owner if pause and pause.lease else None
+        standing = f"it is {pause.state.value} by {owner!r}" if pause else "there is none of that id"
         super().__init__(f"Pause {pause_id!r} cannot be taken: {standing}.")
 
 

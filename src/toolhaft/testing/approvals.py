@@ -94,7 +94,7 @@ class ApprovalStoreSuite:
     async def open(self, place: Path, *, clock: Callable[[], float], **limits: Any) -> ApprovalStore:
         """A store at a place of the test's own, which judges time by `clock`.
 
-        `limits` are `ttl_seconds` and, at times, `max_pending` and `max_call_bytes`.
+        `limits` are `ttl_seconds` and, at times, `max_pending`, `max_call_bytes` and `max_pause_bytes`.
         """
         raise NotImplementedError
 
@@ -600,6 +600,15 @@ class ApprovalStoreSuite:
 
         assert ids(await store.list()) == ["c1"]
         assert len(await store.history()) == 1
+
+    async def test_messages_that_are_too_large_are_refused(self, opened: Open) -> None:
+        store = await opened(max_pause_bytes=1_000)
+        pause = Pause(conversation_id="conversation", messages=b"x" * 1_001, call_ids=())
+
+        with pytest.raises(CallTooLarge, match="1,001"):
+            await store.save_pause(pause)
+
+        assert await store.load_pause(pause.pause_id) is None
 
     async def test_the_latest_pause_of_a_conversation_is_the_last_filed(self, store: ApprovalStore) -> None:
         for messages in (b"first", b"second"):
