@@ -7,8 +7,12 @@ from contextlib import contextmanager
 import pytest
 
 from tests.editing.trees import hunk
-from toolhaft.editing import EditError, PatchError, plan_patch, replace_exact, replace_tolerant, unified_diff
-from toolhaft.editing.exact import STEP, line_numbers, spans_of
+from toolhaft.editing.diff import unified_diff
+from toolhaft.editing.exact import STEP, line_numbers, replace_exact, spans_of
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.patch_plan import plan_patch
+from toolhaft.editing.refusal import EditError
+from toolhaft.editing.tolerant import replace_tolerant
 
 EQUAL = "x\n" * 300_000
 MANY = [f"line {number % 97} {number % 13} of {number % 7}" for number in range(10_000)]

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from toolhaft.editing import Edit, edits_diff, plan_patch, replace_exact, unified_diff
+from toolhaft.editing.diff import edits_diff, unified_diff
 from toolhaft.editing.diff_rows import MOST_COMPARED
+from toolhaft.editing.exact import Edit, replace_exact
+from toolhaft.editing.patch_plan import plan_patch
 
 line = st.sampled_from(["a", "b", "", " ", "-- x", "++ y", "--- a", "+++ b", "@@ -1 +1 @@", "\x0c", "\u2028", "\\ No"])
 end = st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.editing import EditError, Reason, replace_exact
-from toolhaft.editing.exact import spans_of
+from toolhaft.editing.exact import replace_exact, spans_of
+from toolhaft.editing.refusal import EditError, Reason
 
 CASES = Path(__file__).parents[1] / "cases" / "edits.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").split("\n") if line]

@@ -3,7 +3,10 @@
 import pytest
 
 from tests.editing.trees import hunk, patched
-from toolhaft.editing import EditError, PatchError, Reason, replace_exact, replace_tolerant
+from toolhaft.editing.exact import replace_exact
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 
 
 def test_a_crlf_file_is_edited_and_keeps_its_ends():

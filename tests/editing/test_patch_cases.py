@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.editing.trees import patched
-from toolhaft.editing import PatchError
+from toolhaft.editing.patch_model import PatchError
 
 CASES = sorted((Path(__file__).parents[1] / "cases" / "patches").glob("*.json"))
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.editing.trees import patched
-from toolhaft.editing import PatchError, Reason
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.refusal import Reason
 
 FILE = "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n"
 

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.editing.trees import hunk, patched
-from toolhaft.editing import PatchError, Reason, plan_patch
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.patch_plan import plan_patch
+from toolhaft.editing.refusal import Reason
 
 MOVE = "diff --git a/x b/y\nrename from x\nrename to y\n"
 MODES = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"

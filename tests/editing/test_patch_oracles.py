@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.editing.trees import patched
-from toolhaft.editing import PatchError, Reason, unified_diff
+from toolhaft.editing.diff import unified_diff
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.refusal import Reason
 
 STRESS = 10 if os.environ.get("TOOLHAFT_STRESS") else 1
 STRICTER_THAN_GIT = {Reason.AMBIGUOUS, Reason.CONFLICT, Reason.SAME}

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.editing.trees import hunk, patched
-from toolhaft.editing import PatchError, Reason, plan_patch
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.patch_plan import plan_patch
+from toolhaft.editing.refusal import Reason
 
 TEN = "".join(f"{number}\n" for number in range(1, 11))
 

@@ -7,8 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.editing.trees import hunk, patched
-from toolhaft.editing import PatchError, Reason, plan_patch, unified_diff
+from toolhaft.editing.diff import unified_diff
 from toolhaft.editing.exact import spliced
+from toolhaft.editing.patch_model import PatchError
+from toolhaft.editing.patch_plan import plan_patch
+from toolhaft.editing.refusal import Reason
 
 RENAME = "diff --git a/f b/g\nsimilarity index 90%\nrename from f\nrename to g\n"
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from toolhaft.editing import EditError, Reason, replace_tolerant
 from toolhaft.editing.placeholders import new_placeholder
+from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 
 OLD = "def f():\n    a = 1\n    b = 2\n    c = 3\n    return a"
 

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.editing import EditError, Reason, Replaced, replace_tolerant
+from toolhaft.editing.exact import Replaced
+from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 
 BLOCK = (
     "def total(items):\n    # compute the grand total\n    result = 0\n    for item in items:\n"

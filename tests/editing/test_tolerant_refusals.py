@@ -2,8 +2,9 @@
 
 import pytest
 
-from toolhaft.editing import EditError, Reason, replace_tolerant
 from toolhaft.editing.nearest import shown_nearest
+from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 
 BLOCK = "def total(a):\n    if a > 10 and ready:\n        first(a)\n        second(a, b)\n    return sum_of(a)\n"
 

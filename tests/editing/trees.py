@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from toolhaft.editing import FileChange, plan_patch
+from toolhaft.editing.patch_plan import FileChange, plan_patch
 
 
 def patched(before: Mapping[str, str], patch: str, *, filepath: str | None = None) -> dict[str, str]:

@@ -16,7 +16,6 @@ from pydantic_ai.workspaces import WorkspaceBackend, WorkspaceRef
 
 from toolhaft.approvals.filing import StoreFiling
 from toolhaft.approvals.store import ApprovalStore
-from toolhaft.attach.configuration import Configuration, hooks_of, load_configuration
 from toolhaft.attach.events import RunEvents
 from toolhaft.attach.gate import Gate
 from toolhaft.attach.instructions import instructions_for
@@ -118,20 +117,10 @@ class Toolkit(AbstractCapability[Any]):
 
         Raises `ConfigurationError` that names file, line and key.
         """
-        return cls.from_configuration(load_configuration(path), answerer=answerer)
+        # Here, and not at the top: only those who have a file need what reads it, and that takes long to load.
+        from toolhaft.attach.configuration import hooks_of, load_configuration
 
-    @classmethod
-    def from_spec(cls, *args: Any, file: str | None = None, **settings: Any) -> Toolkit:
-        """The toolkit that an agent spec describes: by its fields, or by `file`, a configuration file."""
-        if file is None:
-            return cls(*args, **settings)
-        if args or settings:
-            raise ValueError(f"file={file!r} says everything about the toolkit. Write the other settings there.")
-        return cls.from_file(file)
-
-    @classmethod
-    def from_configuration(cls, configuration: Configuration, *, answerer: Answerer | None = None) -> Toolkit:
-        """The toolkit that a loaded configuration describes."""
+        configuration = load_configuration(path)
         return cls(
             configuration.open_workspace(),
             configuration.tools,
@@ -143,6 +132,15 @@ class Toolkit(AbstractCapability[Any]):
             allowed_tools=configuration.allowed_tools,
             commands=configuration.commands.enabled,
         )
+
+    @classmethod
+    def from_spec(cls, *args: Any, file: str | None = None, **settings: Any) -> Toolkit:
+        """The toolkit that an agent spec describes: by its fields, or by `file`, a configuration file."""
+        if file is None:
+            return cls(*args, **settings)
+        if args or settings:
+            raise ValueError(f"file={file!r} says everything about the toolkit. Write the other settings there.")
+        return cls.from_file(file)
 
     @property
     def output_type(self) -> ToolOutput[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from toolhaft.editing import PatchError
 from toolhaft.editing.patch_files import new_path
+from toolhaft.editing.patch_model import PatchError
 from toolhaft.editing.patch_parse import parse_patch
 from toolhaft.pipeline.call import Call
 from toolhaft.pipeline.touched import Touched, touched_by

@@ -13,7 +13,9 @@ from typing import Any
 
 from pydantic_ai import ModelRetry
 
-from toolhaft.editing import Edit, EditError, UnifiedDiff, edits_diff, replace_exact, unified_diff
+from toolhaft.editing.diff import UnifiedDiff, edits_diff, unified_diff
+from toolhaft.editing.exact import Edit, replace_exact
+from toolhaft.editing.refusal import EditError
 from toolhaft.spec import FileDiff, ToolText
 from toolhaft.workspace import Files, workspace
 from toolhaft.workspace.changes import Applied, ChangeSet, FileChange

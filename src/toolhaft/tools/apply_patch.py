@@ -6,8 +6,10 @@ from typing import Any
 
 from toolhaft.decorators import base_tool
 from toolhaft.decorators.routing import route_file
-from toolhaft.editing import Edit, EditError, FileChange, Reason, UnifiedDiff, edits_diff, plan_patch
-from toolhaft.editing.exact import spliced
+from toolhaft.editing.diff import UnifiedDiff, edits_diff
+from toolhaft.editing.exact import Edit, spliced
+from toolhaft.editing.patch_plan import FileChange, plan_patch
+from toolhaft.editing.refusal import EditError, Reason
 from toolhaft.spec import ToolKind, ToolText
 from toolhaft.tools._changing import (
     Staged,

@@ -1,8 +1,8 @@
 """Replace an exact piece of a file's text."""
 
 from toolhaft.decorators import file_tool
-from toolhaft.editing import EditError, Reason
 from toolhaft.editing.nearest import shown_nearest
+from toolhaft.editing.refusal import EditError, Reason
 from toolhaft.spec import ToolText
 from toolhaft.tools._changing import Staged, change_files, counted, decode_loosely, replaced_exactly
 from toolhaft.workspace.changes import ChangeSet

@@ -1,7 +1,10 @@
 """Replace a piece of a file's text that is not at hand to the letter."""
 
 from toolhaft.decorators import file_tool
-from toolhaft.editing import EditError, Reason, UnifiedDiff, edits_diff, refuse_placeholder, replace_tolerant
+from toolhaft.editing.diff import UnifiedDiff, edits_diff
+from toolhaft.editing.placeholders import refuse_placeholder
+from toolhaft.editing.refusal import EditError, Reason
+from toolhaft.editing.tolerant import replace_tolerant
 from toolhaft.spec import ToolText
 from toolhaft.tools._changing import (
     Staged,
