@@ -248,11 +248,9 @@ class TestAnotherCapabilityThatRewritesArguments:
         assert SECRET not in text
 
     @pytest.mark.parametrize("place", PLACES)
-    async def test_a_tool_that_came_another_way(
-        self, root: Path, place: Any, position: Any, first: bool, request: pytest.FixtureRequest
-    ) -> None:
-        if place is WrapToolset or (place is BeforeExecute and position == "innermost"):
-            request.applymarker(pytest.mark.xfail(strict=True, reason="a hook judges it, and these come after hooks"))
+    async def test_a_tool_that_came_another_way(self, root: Path, place: Any, position: Any, first: bool) -> None:
+        if place is WrapToolset and position == "innermost":
+            pytest.skip("what wraps a toolset inside of ours is a part of the tool, which nobody can see into")
         read: list[str] = []
 
         def peek(path: str) -> str:
@@ -265,9 +263,6 @@ class TestAnotherCapabilityThatRewritesArguments:
 
         assert (outcome, read) == ("failed", [])
         assert SECRET not in text
-
-
-UNSEEN = pytest.mark.xfail(strict=True, reason="the guardrails do not see this path yet")
 
 
 class TestToolsOfAServer:
@@ -302,11 +297,11 @@ class TestToolsOfAServer:
         [
             *(call for call in READS if call[0] == "read_file" and "\0" not in call[1]["filepath"]),
             # A server may be a program for which a path ends at a NUL.
-            pytest.param(("read_file", {"filepath": ".env\0.txt"}), marks=UNSEEN),
+            ("read_file", {"filepath": ".env\0.txt"}),
             ("open_all", {"options": {"files": ["README.md", "./private/key.txt"]}}),
             ("open_all", {"options": {"where": {"anything": "folder-link/key.txt"}}}),
             ("open_all", {"options": {"uri": "file://{root}/private/key.txt"}}),
-            pytest.param(("open_all", {"options": {"uri": "file:private/key.txt"}}), marks=UNSEEN),
+            ("open_all", {"options": {"uri": "file:private/key.txt"}}),
             ("open_all", {"options": {"uri": "file:///{root}/src/%2e%2e/private/key.txt"}}),
             ("open_all", {"options": {"private/key.txt": True}}),
             ("open_all", {"options": {".env": "README"}}),

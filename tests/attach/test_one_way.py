@@ -25,6 +25,7 @@ WHO_RUNS_TOOLS = {
     ("attach/toolset.py", "call_tool"),  # the leaf, which hands the law what it may await
     ("attach/executor.py", "handle_call"),  # comes to the leaf
     ("attach/toolset.py", "pydantic_tool"),  # the leaf's own tools; no call
+    ("attach/gate.py", "call_tool"),  # a stranger's tool, which the law has admitted
     ("registry.py", "pydantic_tool"),  # tools for an agent without a toolkit; no call
 }
 

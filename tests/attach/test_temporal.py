@@ -218,7 +218,6 @@ class TestRefusals:
         assert outcome != "success"
         assert not (project / "new.txt").exists()
 
-    @pytest.mark.xfail(strict=True, reason="pydantic-ai takes it for a sub-agent's, and lets the run go on")
     async def test_an_end_that_somebody_asked_for_ends_the_run(self, talk: Talk) -> None:
         async with talk(WRITE, answerer=lambda *_: Abort()) as handle:
             assert await ended(handle) == [("cancelled", "")]
@@ -244,15 +243,11 @@ async def test_no_file_and_no_process_is_touched_by_the_workflow_itself(talk: Ta
     assert [one for one in touched if not str(one[1][0]).endswith((".py", ".pyc"))] == []
 
 
-IN_WORKFLOW = pytest.mark.xfail(strict=True, reason="it is judged in the workflow, where nothing can be looked up")
-
-
 def deploy(path: str) -> str:
     return f"deployed {path}"
 
 
 class TestWhatComesAnotherWay:
-    @IN_WORKFLOW
     async def test_a_tool_of_another_toolset_pauses_too(self, talk: Talk) -> None:
         toolsets = [FunctionToolset([deploy], id="mine")]
 
@@ -264,7 +259,6 @@ class TestWhatComesAnotherWay:
         assert asked["reason"] == "sensitive"
         assert told == [("success", "deployed moon")]
 
-    @IN_WORKFLOW
     async def test_quality_gates_are_run(self, talk: Talk) -> None:
         rules = Guardrails(quality_gates=[{"name": "passes", "command": "true"}])
 

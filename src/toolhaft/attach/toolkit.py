@@ -6,29 +6,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic_ai import ModelRetry, RunContext, ToolOutput
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, OutputContext
+from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, OutputContext, durable_operation
+from pydantic_ai.exceptions import RunCancelled
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.workspaces import WorkspaceBackend, WorkspaceRef
 
-from toolhaft.approvals.filing import StoreFiling
-from toolhaft.approvals.store import ApprovalStore
 from toolhaft.attach.events import RunEvents
 from toolhaft.attach.gate import Gate
 from toolhaft.attach.instructions import instructions_for
-from toolhaft.attach.pauses import FilesPauses
 from toolhaft.attach.profiles import chosen_tools
-from toolhaft.attach.toolset import GovernedToolset
-from toolhaft.pipeline.confirmation import Answerer, Mode
+from toolhaft.attach.run import workspace_of
+from toolhaft.attach.toolset import GovernedToolset, is_governed
+from toolhaft.pipeline.confirmation import Answerer, Filing, Mode
 from toolhaft.pipeline.guardrails import Guardrails
 from toolhaft.pipeline.hooks import Hooks
 from toolhaft.pipeline.pipeline import Pipeline
 from toolhaft.spec import tool_spec
 from toolhaft.tools import submit
 from toolhaft.workspace import CommandRules, LocalWorkspace
+
+if TYPE_CHECKING:
+    from toolhaft.approvals.store import ApprovalStore
 
 
 @dataclass
@@ -99,13 +103,14 @@ class Toolkit(AbstractCapability[Any]):
         functions = chosen_tools(self.tools, allowed=self.allowed_tools, commands=self.commands is not False)
         if self.approvals is not None and self.answerer is not None:
             raise ValueError("approvals and answerer are two who decide. Give the toolkit one of them.")
+        filing, self._pauses = (None, None) if self.approvals is None else _filed_in(self.approvals)
         pipeline = Pipeline(
             mode=self.mode,
             guardrails=self.guardrails,
             hooks=self.hooks,
             answerer=self.answerer,
             dry_run=self.dry_run,
-            filing=None if self.approvals is None else StoreFiling(self.approvals),
+            filing=filing,
         )
         if self.workspace is not None:
             self.workspace = self.guardrails.over(self.workspace)
@@ -173,8 +178,8 @@ class Toolkit(AbstractCapability[Any]):
     def for_agent(self, agent: AbstractAgent[Any, Any]) -> AbstractCapability[Any]:
         """This toolkit, with what judges the agent's other tools and what tells hooks of its runs."""
         parts: list[AbstractCapability[Any]] = [self, Gate(self.toolset.pipeline)]
-        if self.approvals is not None:
-            parts.insert(0, FilesPauses(self.approvals))
+        if self._pauses is not None:
+            parts.insert(0, self._pauses)
         events = RunEvents(self.hooks)
         return CombinedCapability([events, *parts] if events.is_needed else parts)
 
@@ -185,9 +190,38 @@ class Toolkit(AbstractCapability[Any]):
             return None
         return self.workspace
 
+    @durable_operation(name="gates")
+    async def failed_gates(self, ctx: RunContext[Any], conversation_id: str) -> list[str]:
+        """What keeps a run from ending. A durable engine asks once, outside the code that it replays."""
+        with workspace_of(ctx):
+            return await self.guardrails.gates(conversation_id)
+
     async def after_output_process(self, ctx: RunContext[Any], *, output_context: OutputContext, output: Any) -> Any:
         """Send the failures of the gates back to the model before its output is accepted."""
-        failures = [] if ctx.partial_output else await self.guardrails.gates(ctx.conversation_id or "")
+        failures = [] if ctx.partial_output else await self.failed_gates(ctx, ctx.conversation_id or "")
         if failures:
             raise ModelRetry("\n\n".join(failures))
         return output
+
+    async def on_tool_execute_error(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        error: Exception,
+    ) -> Any:
+        """End the run where somebody ended it in a durable engine's activity, from where it cannot be cancelled."""
+        if type(error) is RunCancelled and is_governed(tool_def):
+            ctx.cancel()
+        raise error
+
+
+def _filed_in(store: ApprovalStore) -> tuple[Filing, AbstractCapability[Any]]:
+    """What files calls and pauses in a store."""
+    # Here, and not at the top: most agents have no store, and loading what uses one takes as long as all file tools.
+    from toolhaft.approvals.filing import StoreFiling
+    from toolhaft.attach.pauses import FilesPauses
+
+    return StoreFiling(store), FilesPauses(store)

@@ -54,6 +54,10 @@ class Refused(ToolFailed):
     `rule` names what decided and `source` where it is written (`toolhaft.toml:12`), as far as that is known.
     """
 
+    stage: Stage
+    rule: str
+    source: str | None
+
     def __init__(self, message: str, *, stage: Stage, rule: str, source: str | None = None) -> None:
         super().__init__(message)
         self.stage = stage

@@ -135,12 +135,16 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _path_in(text: str) -> str:
-    """The path of a text that may be a URI."""
-    return unquote(text.partition("://")[2]) if _URI.match(text) else text
+    """The path of a text that may be a URI, up to where a program written in C stops reading it."""
+    if _URI.match(text):
+        text = unquote(text.partition("://")[2])
+    elif text[:5].casefold() == "file:":
+        text = unquote(text[5:])
+    return text.partition("\0")[0]
 
 
 def _looks_like_path(text: str) -> bool:
-    return len(text) <= _MAX_PATH_CHARACTERS and re.search(r"[./]", text) is not None and not re.search(r"[\n\0]", text)
+    return len(text) <= _MAX_PATH_CHARACTERS and re.search(r"[./]", text) is not None and "\n" not in text
 
 
 def _added(patch: str) -> str:
