@@ -7,12 +7,21 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, Workspace, WorkspaceError, WrapperWorkspace
+from pydantic_ai.workspaces import (
+    CommandResult,
+    FileEntry,
+    LocalWorkspaceBackend,
+    Workspace,
+    WorkspaceError,
+    WorkspaceOutputLimitError,
+    WrapperWorkspace,
+)
 
 from tests import BUSY_TIMES
 from tests.path_cases import swapping
@@ -20,15 +29,25 @@ from toolhaft.searching.errors import SearchError
 from toolhaft.searching.glob import compile_glob
 from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Reason
-from toolhaft.workspace import LocalWorkspace, PathTraversalError, search, search_tree, steady, use_workspace
+from toolhaft.workspace import (
+    LocalWorkspace,
+    PathTraversalError,
+    ripgrep_elsewhere,
+    search,
+    search_tree,
+    steady,
+    use_workspace,
+)
 from toolhaft.workspace import listings as listings_module
 from toolhaft.workspace.listings import Listings
+from toolhaft.workspace.ripgrep import ripgrep_binary
 from toolhaft.workspace.search import search_contents, search_names
 from toolhaft.workspace.search_tree import quick_tree
 from toolhaft.workspace.temporary import temporary_name
 
 FILES = 100_000 if os.environ.get("TOOLHAFT_STRESS") else 10_000
-SWAPS = 600 if os.environ.get("TOOLHAFT_STRESS") else 60
+SWAPS = 600 if os.environ.get("TOOLHAFT_STRESS") else 30
+REPEATS = 5 if os.environ.get("TOOLHAFT_STRESS") else 1
 
 
 class Counting(WrapperWorkspace):
@@ -83,6 +102,37 @@ class InMemory:
         raise NotImplementedError
 
 
+class Elsewhere(LocalWorkspaceBackend):
+    """A backend that runs commands, in which there is the `rg` that is given, and notes the files that it is asked for.
+
+    `harm` is done to what a command wrote.
+    """
+
+    def __init__(self, root: Path, rg: str | None, harm: str = "") -> None:
+        folders = [os.path.dirname(rg)] if rg else []
+        super().__init__(root, env={"PATH": os.pathsep.join([*folders, os.defpath] if rg else ["/nowhere"])})
+        self.harm = harm
+        self.read: list[str] = []
+
+    async def read_bytes(self, path: str) -> bytes:
+        self.read.append(path)
+        return await super().read_bytes(path)
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        shell: bool = False,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        done = await super().run(command, shell=shell, env=env, timeout=timeout)
+        if self.harm == "cut off":
+            raise WorkspaceOutputLimitError("too much", limit=1)
+        said = {"lost NULs": ("\0", ""), "an old rg": ("ripgrep 1", "ripgrep 1.")}.get(self.harm, ("", ""))
+        return replace(done, stdout=done.stdout.replace(*said)) if self.harm else done
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A tree with something to leave out, a link that stays inside, one that leads out and a circle."""
@@ -101,6 +151,27 @@ def tree(tmp_path: Path) -> Path:
 async def needle(target: object, path: str = ".", scope: Scope | None = None) -> Found:
     with use_workspace(target) as place:  # pyright: ignore[reportArgumentType]
         return await search_contents(place, path, Query(pattern="needle", scope=scope or Scope()))
+
+
+@contextmanager
+def coming_and_going(paths: Sequence[str]) -> Iterator[None]:
+    """Let another process remove and make files as fast as it can."""
+    code = (
+        "import os, sys\nprint(flush=True)\n"
+        "def make(path):\n    open(path, 'w').write('needle\\n')\n"
+        "while True:\n    for path in sys.argv[1:]:\n        make(path), os.unlink(path), make(path)\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, *paths], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    try:
+        yield
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+        for path in paths:
+            Path(path).unlink(missing_ok=True)
 
 
 def left_out(found: Found) -> dict[Reason, tuple[int, str]]:
@@ -167,6 +238,43 @@ async def test_a_workspace_elsewhere_is_searched_and_listed_step_by_step() -> No
     assert (listed.files, listed.total) == (("d/b.txt",), 2)
 
 
+async def test_a_workspace_elsewhere_that_has_ripgrep_is_searched_by_it(tree: Path) -> None:
+    """No file is fetched but ignore files, and the answer is that of the Python engine."""
+    place = Elsewhere(tree, ripgrep_binary())
+
+    found = await needle(place)
+    many = await needle(place, "lib")
+
+    assert [file.path for file in found.files] == ["a.txt", "lib/b.txt"]
+    assert left_out(found).keys() == {Reason.IGNORED, Reason.HIDDEN, Reason.LINKED_OUT}
+    assert [file.path for file in many.files] == ["lib/b.txt"]
+    assert not any(path.endswith(".txt") for path in place.read)
+
+
+@pytest.mark.parametrize("harm", ["no rg", "an old rg", "lost NULs", "cut off", "much"])
+async def test_without_a_ripgrep_that_can_be_trusted_a_workspace_elsewhere_is_searched_all_the_same(
+    tree: Path, harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Elsewhere(tree, None if harm == "no rg" else ripgrep_binary(), harm)
+    if harm == "much":
+        monkeypatch.setattr(ripgrep_elsewhere, "_MOST_OUTPUT_BYTES", 10)
+
+    found = await needle(place)
+
+    assert [file.path for file in found.files] == ["a.txt", "lib/b.txt"]
+    assert str(tree / "a.txt") in place.read
+
+
+async def test_a_ripgrep_elsewhere_that_finds_too_much_is_cut_as_at_home(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number:02}").write_text("needle\n" * 100)
+
+    found = await needle(Elsewhere(tmp_path, ripgrep_binary()))
+
+    assert [file.path for file in found.files] == ["00"]
+    assert (found.shown, found.is_complete) == (100, False)
+
+
 async def test_a_file_elsewhere_that_is_too_large_to_fetch_is_counted_unless_it_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -203,11 +311,49 @@ async def test_the_temporary_files_of_writers_are_no_part_of_the_tree(
     assert await needle(tree, scope=Scope(include_hidden=True)) == fast
 
 
-async def test_many_files_are_listed_and_searched_and_the_loop_goes_on(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hundred files a folder, and what a search could wait for, run in circles in or never get out of."""
+    root = tmp_path_factory.mktemp("huge")
     for number in range(FILES):
         if number % 100 == 0:
-            (tmp_path / f"d{number:06}").mkdir()
-        (tmp_path / f"d{number - number % 100:06}" / f"{number:06}").write_bytes(b"needle\n")
+            (root / f"d{number:06}").mkdir()
+        (root / f"d{number - number % 100:06}" / f"{number:06}").write_bytes(b"needle\n")
+    (root / "torture").write_bytes(b"a" * 50_000 + b"b\n" + b"a" * 50_000 + b"\n")
+    (root / "d000000" / "circle").symlink_to("..")
+    (root / "d000100" / "here").symlink_to(".")
+    os.mkfifo(root / "d000200" / "pipe")
+    return root
+
+
+@pytest.mark.parametrize("engine", ["rg", "python"])
+async def test_a_pathological_tree_is_searched_in_a_stable_order(
+    huge: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "python":
+        monkeypatch.setattr(search, "ripgrep_binary", lambda: None)
+    come_and_go = [str(huge / f"d{number:06}" / "zz") for number in range(0, FILES, FILES // 10)]
+    patterns = {"(a+)+$": ["torture"], "^needl(e|f)+$": [f"d000000/{n:06}" for n in range(100)]}
+
+    with coming_and_going(come_and_go):
+        started = time.monotonic()
+        for _ in range(REPEATS):
+            for pattern, expected in patterns.items():
+                with use_workspace(huge) as place:
+                    found = await search_contents(place, ".", Query(pattern=pattern, use_regex=True))
+                assert [file.path for file in found.files if not file.path.endswith("zz")][:99] == expected[:99]
+        seconds = (time.monotonic() - started) / REPEATS / len(patterns)
+        with use_workspace(huge) as place:
+            listed = await search_names(place, ".", Scope(), max_results=FILES + 20)
+
+    names = [name for name in listed.files if not name.endswith("zz")]
+    assert names == sorted(names)
+    assert len(names) == FILES + 1
+    assert [(one.reason, one.count) for one in listed.unsearched] == [(Reason.NOT_A_FILE, 1)]
+    assert seconds < 50
+
+
+async def test_many_files_are_listed_and_searched_and_the_loop_goes_on(huge: Path) -> None:
     gaps = list[float]()
 
     async def watch() -> None:
@@ -217,13 +363,13 @@ async def test_many_files_are_listed_and_searched_and_the_loop_goes_on(tmp_path:
             gaps.append(time.perf_counter() - before)
 
     watcher = asyncio.create_task(watch())
-    found = await needle(tmp_path)
-    with use_workspace(tmp_path) as place:
+    found = await needle(huge)
+    with use_workspace(huge) as place:
         listed = await search_names(place, ".", Scope(), max_results=3)
     watcher.cancel()
 
     assert [file.path for file in found.files] == [f"d000000/{number:06}" for number in range(100)]
-    assert (listed.files, listed.total) == (("d000000/000000", "d000000/000001", "d000000/000002"), FILES)
+    assert (listed.files, listed.total) == (("d000000/000000", "d000000/000001", "d000000/000002"), FILES + 1)
     assert sorted(gaps)[len(gaps) * 9 // 10] < 0.02 * BUSY_TIMES
 
 
@@ -232,25 +378,13 @@ async def test_files_that_come_and_go_during_a_search_do_no_harm(
 ) -> None:
     for number in range(200):
         (tmp_path / f"{number}.txt").write_text("needle\n")
-    code = (
-        "import os, sys\nos.chdir(sys.argv[1])\nprint(flush=True)\n"
-        "while True:\n"
-        "    for n in range(200):\n"
-        "        os.unlink(f'{n}.txt')\n        open(f'{n}.txt', 'w').write('needle\\n')\n"
-    )
-    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
-    assert other.stdout is not None
-    other.stdout.readline()
-    try:
+
+    with coming_and_going([str(tmp_path / f"{number}.txt") for number in range(200)]):
         for engine in (search.ripgrep_binary(), None):
             monkeypatch.setattr(search, "ripgrep_binary", lambda engine=engine: engine)
             for _ in range(10):
                 found = await needle(tmp_path)
                 assert 100 <= found.total <= 200
-    finally:
-        other.kill()
-        other.wait()
-        other.stdout.close()
 
 
 @pytest.mark.parametrize("pair", [("a.txt", "evil.txt"), ("d", "evil")])

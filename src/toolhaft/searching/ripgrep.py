@@ -16,7 +16,9 @@ import errno
 import os
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from .content import with_context
 from .dialect import Pattern
@@ -33,7 +35,18 @@ _SURVEY_WAITS_SECONDS = 0.03
 _MOST_TARGETS = 500  # of one command line
 
 
-async def search(query: Query, tree: Tree, run: Run, *, time_limit: float | None = None) -> Found:
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Does some work in a thread, as `asyncio.to_thread` does; the work may ask the tree."""
+
+    def __call__(self, work: Callable[[], T], /) -> Coroutine[Any, Any, T]: ...
+
+
+async def search(
+    query: Query, tree: Tree, run: Run, *, time_limit: float | None = None, in_thread: InThread = asyncio.to_thread
+) -> Found:
     """Search with ripgrep. After `time_limit` seconds the answer is what was found until then.
 
     Raises `PatternError` before anything runs, `EngineError` where ripgrep fails, and the `OSError` of a start that is
@@ -41,12 +54,12 @@ async def search(query: Query, tree: Tree, run: Run, *, time_limit: float | None
     """
     pattern = Pattern(query.pattern, use_regex=query.use_regex, case_sensitive=query.case_sensitive)
     stop = threading.Event()
-    job = _Search(query, pattern, tree, run, stop)
+    job = _Search(query, pattern, tree, run, stop, in_thread)
     try:
         async with asyncio.timeout(time_limit):
             return await job.answer()
     except TimeoutError:
-        return await asyncio.to_thread(job.answer_out_of_time)
+        return await in_thread(job.answer_out_of_time)
     finally:
         stop.set()
 
@@ -54,27 +67,34 @@ async def search(query: Query, tree: Tree, run: Run, *, time_limit: float | None
 class _Search:
     """One search: its first run and its survey, the runs that correct them, and what all of them found."""
 
-    def __init__(self, query: Query, pattern: Pattern, tree: Tree, run: Run, stop: threading.Event) -> None:
+    def __init__(
+        self, query: Query, pattern: Pattern, tree: Tree, run: Run, stop: threading.Event, in_thread: InThread
+    ) -> None:
         self._query = query
         self._pattern = pattern
         self._tree = tree
         self._run = run
         self._stop = stop
+        self._in_thread = in_thread
         self._above: list[str] = []
         self._tally = Tally(query)
         self._sink = MatchSink(query, limit=query.most_counted)
 
     async def answer(self) -> Found:
-        kind, self._above = await asyncio.to_thread(_prepared, self._tree, self._query.scope)
-        if kind != "folder":
-            return await asyncio.to_thread(scan, self._query, self._tree, stop=self._stop.is_set)
-        first = asyncio.create_task(self._drive([self._query.scope.path], self._sink))
         surveyed = threading.Event()
-        walk = Walk(self._tree, self._query.scope, survey=True, stop=lambda: self._stop.is_set() or surveyed.is_set())
+
+        def prepare() -> tuple[Kind, list[str], Walk]:
+            walk = self._walk(stop=lambda: self._stop.is_set() or surveyed.is_set())
+            return *_prepared(self._tree, self._query.scope), walk
+
+        kind, self._above, walk = await self._in_thread(prepare)
+        if kind != "folder":
+            return await self._in_thread(lambda: scan(self._query, self._tree, stop=self._stop.is_set))
+        first = asyncio.create_task(self._drive([self._query.scope.path], self._sink))
         try:
             # A search that ends soon, with too much or with all, is not slowed down by the survey.
             await asyncio.wait((first,), timeout=_SURVEY_WAITS_SECONDS)
-            survey = None if first.done() else asyncio.create_task(asyncio.to_thread(_survey, walk))
+            survey = None if first.done() else asyncio.create_task(self._in_thread(lambda: _survey(walk)))
             said = await first
             if said.was_ended:
                 surveyed.set()  # as far as it is of use
@@ -87,18 +107,18 @@ class _Search:
 
     def answer_out_of_time(self) -> Found:
         """Give what the first run had found, judged by a walk of its own: the other's thread may still be at work."""
-        walk = Walk(self._tree, self._query.scope, survey=True)
+        walk = self._walk()
         walk.judge.ledger.note(Reason.OUT_OF_TIME, self._query.scope.path)
         self._stop.set()
         self._add(walk, self._sink, self._tally)
         return self._found(walk)
 
     async def _first_by_path(self) -> Found:
-        counting = asyncio.create_task(asyncio.to_thread(self._counted))
+        counting = asyncio.create_task(self._in_thread(self._counted))
         limit = self._query.max_results
         while True:
             self._tally = Tally(self._query)
-            walk = Walk(self._tree, self._query.scope, survey=True)
+            walk = await self._in_thread(self._walk)
             sink = MatchSink(self._query, limit=limit)
             said = await self._drive([self._query.scope.path], sink, in_order=True)
             last = sink.last if said.was_ended else None
@@ -125,15 +145,18 @@ class _Search:
             self._settle(walk, sink, said, alone)
             return [link for link in walk.links if link not in alone] or self._found(walk, counted)
 
-        targets = await asyncio.to_thread(settle)
+        targets = await self._in_thread(settle)
         if isinstance(targets, Found):
             return targets
         while targets and not self._tally.is_full:
             more = MatchSink(self._query, limit=self._query.most_counted)
             said = await self._drive(targets[:_MOST_TARGETS], more)
-            await asyncio.to_thread(self._settle, walk, more, said, [])
+            await self._in_thread(partial(self._settle, walk, more, said, []))
             targets = targets[_MOST_TARGETS:]
-        return await asyncio.to_thread(self._found, walk, counted)
+        return await self._in_thread(lambda: self._found(walk, counted))
+
+    def _walk(self, *, stop: Callable[[], bool] = lambda: False) -> Walk:
+        return Walk(self._tree, self._query.scope, survey=True, stop=stop)
 
     def _found(self, walk: Walk, at_least: tuple[int, int] | None = None) -> Found:
         def complete(cut: Cut) -> FileMatches:
@@ -143,7 +166,7 @@ class _Search:
 
     def _counted(self) -> tuple[int, int]:
         tally = Tally(self._query)
-        self._add(Walk(self._tree, self._query.scope, survey=True), self._sink, tally)
+        self._add(self._walk(), self._sink, tally)
         return tally.counted
 
     def _settle(self, walk: Walk, sink: MatchSink, said: Said, single: list[str]) -> None:

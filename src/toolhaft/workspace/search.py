@@ -1,4 +1,4 @@
-"""A search in a workspace: by `rg` in a local one, by the Python engine where there is no `rg` or no local folder.
+"""A search in a workspace: by `rg` where there is one, here or where the workspace is, else by the Python engine.
 
 Both answer alike. A search that is cancelled, or runs out of time, ends `rg` or its thread.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
-from toolhaft.searching.errors import SearchError
+from toolhaft.searching.errors import EngineError, SearchError
 from toolhaft.searching.glob import Sort, first_sorted
 from toolhaft.searching.query import Query, Scope
 from toolhaft.searching.results import Found, Listed
@@ -27,10 +27,11 @@ from toolhaft.searching.tree import Tree
 from .access import Access
 from .beneath import PathTraversalError, Root
 from .current import ToolWorkspace
-from .direct import Files
+from .direct import Elsewhere, Files
 from .folders import status
 from .local import LocalWorkspace
 from .ripgrep import ripgrep_binary, ripgrep_in
+from .ripgrep_elsewhere import ripgrep_elsewhere, runs_commands
 from .search_tree import local_tree, quick_tree, remote_tree
 from .sensitive import DEFAULT_SENSITIVE_FILES
 
@@ -56,7 +57,21 @@ async def search_contents(
     if start.local is not None and binary is not None:
         run = ripgrep_in(start.local.opener.real, binary=binary)
         return await search(query, local_tree(start.local), run, time_limit=time_limit)
+    if start.local is None and start.is_dir and runs_commands(place):
+        with suppress(EngineError):
+            return await _by_ripgrep_elsewhere(place, start, query, time_limit=time_limit)
     return await _walked(place, start, lambda files, tree, stop: scan(query, tree, stop=stop), time_limit=time_limit)
+
+
+async def _by_ripgrep_elsewhere(place: ToolWorkspace, start: "_Start", query: Query, *, time_limit: float) -> Found:
+    loop = asyncio.get_running_loop()
+    tree = remote_tree(Elsewhere(place, loop), place, loop, sensitive=start.sensitive)
+    run = ripgrep_elsewhere(place, timeout_seconds=time_limit)
+
+    async def in_thread(work: Callable[[], T]) -> T:
+        return await place.in_thread(lambda _: work())
+
+    return await search(query, tree, run, time_limit=time_limit, in_thread=in_thread)
 
 
 async def search_names(
