@@ -67,7 +67,7 @@ class Redaction:
     def _elements(self) -> re.Pattern[str]:
         """`<name>value</name>`, to the end of the text where the closing tag is missing."""
         return re.compile(
-            rf"<(?P<tag>(?:[\w-]+:)?(?:{self._alternatives}))(?:\s[^>]*)?(?<!/)>.*?(?:</(?P=tag)\s*>|\Z)",
+            rf"<(?P<tag>(?:[\w-]+:)?(?:{self._alternatives}))(?:\s[^<>]*)?(?<!/)>.*?(?:</(?P=tag)\s*>|\Z)",
             re.IGNORECASE | re.DOTALL,
         )
 

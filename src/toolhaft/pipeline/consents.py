@@ -6,10 +6,14 @@ import re
 import shlex
 import threading
 
+import httpx2
+
 from toolhaft.pipeline.call import Call
 from toolhaft.shell import classify
 from toolhaft.shell.verdict import Level
 from toolhaft.spec import ToolKind
+from toolhaft.workspace.net_errors import AddressRefusedError
+from toolhaft.workspace.net_rules import check_url
 
 # A word of a command that says what is done, not to what: `git`, `commit`, `--amend`, but no path, number or glob.
 _TELLING = re.compile(r"-{0,2}[A-Za-z][\w-]*")
@@ -21,7 +25,7 @@ class Consents:
     """The calls that need not be asked about again, by conversation.
 
     A tool is allowed whatever its arguments; a command only for its programs with their subcommands and options, and
-    never where it is dangerous. They are held in memory and end with the process.
+    never where it is dangerous; a `url` only for its host. They are held in memory and end with the process.
     """
 
     def __init__(self) -> None:
@@ -47,6 +51,9 @@ class Consents:
 
 
 def _kind(call: Call) -> _Kind | None:
+    url = call.args.get("url")
+    if call.kind is ToolKind.NETWORK and isinstance(url, str):
+        return _host(call.name, url)
     command = call.args.get("command")
     if call.kind is not ToolKind.SHELL or not isinstance(command, str):
         return (call.name,)
@@ -54,6 +61,14 @@ def _kind(call: Call) -> _Kind | None:
     if verdict.level >= Level.DANGEROUS:
         return None
     return (call.name, *(" ".join(_telling_words(text)) for text in verdict.commands))
+
+
+def _host(name: str, url: str) -> _Kind | None:
+    try:
+        parsed = httpx2.URL(url)
+        return (name, parsed.scheme, check_url(parsed), str(parsed.port))
+    except (httpx2.InvalidURL, AddressRefusedError):
+        return None
 
 
 def _telling_words(command: str) -> list[str]:

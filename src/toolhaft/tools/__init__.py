@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolhaft.tools.todo import todo as todo
     from toolhaft.tools.undo_change import undo_change as undo_change
     from toolhaft.tools.update_file import update_file as update_file
+    from toolhaft.tools.web_fetch import web_fetch as web_fetch
     from toolhaft.tools.write_file import write_file as write_file
 
 lazy_tools(__name__)
