@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -13,10 +13,12 @@ from toolhaft.attach.configuration_file import ConfigurationError, read_file
 from toolhaft.attach.configuration_keys import CommandKeys, HookKeys, Keys, WorkspaceKeys
 from toolhaft.attach.configuration_lines import Key, Lines
 from toolhaft.attach.configuration_mistakes import line_of, mistakes
+from toolhaft.exceptions import ToolDefinitionError
+from toolhaft.makers import http_tool_of
 from toolhaft.pipeline.confirmation import Mode
 from toolhaft.pipeline.guardrails import Guardrails, QualityGate
 from toolhaft.pipeline.hooks import POST_EDIT_MATCHER, Hook
-from toolhaft.workspace import CommandRules, LocalWorkspace
+from toolhaft.workspace import CommandRules, LocalWorkspace, NetworkRules
 
 __all__ = ["Configuration", "ConfigurationError", "HookSetting", "hooks_of", "load_configuration"]
 
@@ -56,9 +58,15 @@ class Configuration:
         return self.keys.dry_run
 
     @property
-    def tools(self) -> str | tuple[str, ...]:
-        """A profile's name, or names of tools and groups."""
-        return self.keys.tools
+    def tools(self) -> str | tuple[str | Callable[..., Any], ...]:
+        """A profile's name, or names of tools and groups; and the tools of `[[http_tools]]`, where there are any."""
+        named = self.keys.tools
+        made = self.http_tools()
+        return (*([named] if isinstance(named, str) else named), *made) if made else named
+
+    def http_tools(self) -> tuple[Callable[..., Awaitable[Any]], ...]:
+        """New tools, one for each of `[[http_tools]]`. Raises `ConfigurationError` for one that cannot work."""
+        return tuple(self._http_tool(place) for place in range(len(self.keys.http_tools)))
 
     @property
     def allowed_tools(self) -> tuple[str, ...] | None:
@@ -103,6 +111,7 @@ class Configuration:
             allow_delete=allow_delete or workspace.allow_delete,
             sensitive_files=workspace.sensitive_files,
             commands=self.command_rules(),
+            network=NetworkRules(allowed_hosts=self.keys.network.allowed_hosts),
         )
 
     def guardrails(self) -> Guardrails:
@@ -132,6 +141,12 @@ class Configuration:
     def source(self, *key: str | int) -> str:
         """Where a key is written: `toolhaft.toml:12`."""
         return f"{self.path.name}:{line_of(self.lines, key)}"
+
+    def _http_tool(self, place: int) -> Callable[..., Awaitable[Any]]:
+        try:
+            return http_tool_of(self.keys.http_tools[place])
+        except ToolDefinitionError as error:
+            raise ConfigurationError(f"{self.source('http_tools', place)}: {error}") from error
 
     def _hook(self, event: str, place: int, hook: HookKeys) -> HookSetting:
         is_old = event == "post_edit"
@@ -171,6 +186,7 @@ def load_configuration(path: str | Path) -> Configuration:
     except ValidationError as error:
         raise ConfigurationError(mistakes(error, lines, path.name)) from error
     try:
+        configuration.http_tools()
         configuration.guardrails()
         hooks_of(configuration)
     except ValueError as error:

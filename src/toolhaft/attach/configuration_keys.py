@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from toolhaft.makers import HttpToolConfig
 from toolhaft.pipeline.confirmation import Mode
-from toolhaft.workspace import DEFAULT_SENSITIVE_FILES
+from toolhaft.workspace import DEFAULT_SENSITIVE_FILES, NetworkRules
 
 
 def _regular(pattern: str) -> str:
@@ -17,6 +18,11 @@ def _regular(pattern: str) -> str:
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
     return pattern
+
+
+def _host(name: str) -> str:
+    NetworkRules(allowed_hosts=(name,))
+    return name
 
 
 Texts = tuple[str, ...]
@@ -48,6 +54,12 @@ class CommandKeys(_Keys):
     allowed_only: StrictBool = False
     pass_env: Texts = ()
     network: StrictBool = True
+
+
+class NetworkKeys(_Keys):
+    """`[network]`: what tools may ask. Whether commands may is `network` of `[commands]`."""
+
+    allowed_hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
 
 
 class QualityGateKeys(_Keys):
@@ -123,5 +135,7 @@ class Keys(_Keys):
     allowed_tools: Texts | None = None
     workspace: WorkspaceKeys = WorkspaceKeys()
     commands: CommandKeys = CommandKeys()
+    network: NetworkKeys = NetworkKeys()
+    http_tools: tuple[HttpToolConfig, ...] = ()
     hooks: HooksKeys = HooksKeys()
     guardrails: GuardrailKeys = GuardrailKeys()

@@ -40,12 +40,15 @@ class Settings:
         return str(self.configuration.root) if self.configuration else "."
 
     def registry(self) -> Registry:
-        """The built-in tools, without those for commands where these are not allowed."""
+        """The built-in tools, without commands where these are not allowed, and those of the configuration."""
         source = discover_package(BUILT_IN)
         has_commands = self.allow_commands and (self.configuration is None or self.configuration.commands.enabled)
         barred = frozenset[str]() if has_commands else COMMANDS
         kept = {name: tool for name, tool in source.tools.items() if name not in barred}
-        return Registry().register_source(replace(source, tools=kept))
+        registry = Registry().register_source(replace(source, tools=kept))
+        for tool in self.configuration.http_tools() if self.configuration else ():
+            registry.register(tool)
+        return registry
 
     def pipeline(self) -> Pipeline:
         """The rules of the calls; where somebody is to be asked, it is whoever sits at the terminal."""
