@@ -22,12 +22,15 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from tests.attach.agents import answers, calling
 from tests.attach.attempts import READS, WRITES, kept, placed, rails, rigged
 from toolhaft import Toolkit
+from toolhaft.approvals import State
+from toolhaft.approvals.desk import Desk
+from toolhaft.approvals.sqlite import SqliteStore
 from toolhaft.pipeline.confirmation import Abort
 from toolhaft.pipeline.guardrails import Guardrails
 from toolhaft.pipeline.hooks import Block, Hook, Hooks
 
 WRITE = ("write_file", {"filepath": "new.txt", "content": "text\n"})
-PATIENCE_SECONDS = 8
+PATIENCE_SECONDS = 60
 agents: dict[str, Agent[None, Any]] = {}
 """The agents of the workflows under test, by the workflow's name: an agent is no argument of one."""
 
@@ -169,6 +172,39 @@ class TestPauses:
         assert outcome == "failed"
         assert "sensitive file" in text
         assert not (project / ".env").exists()
+
+
+class TestWithAStore:
+    """A pause is filed once, outside the code that is replayed; then only what the store says counts."""
+
+    async def test_what_is_approved_there_runs_and_what_is_only_said_here_does_not(
+        self, talk: Talk, project: Path, tmp_path: Path
+    ) -> None:
+        async with SqliteStore(tmp_path / "approvals.db") as store:
+            async with talk(WRITE, approvals=store) as handle:
+                await question(handle)
+                [record] = await store.list()
+                await Desk(store).approve(record.call_id, by="ann")
+                await handle.signal(Conversation.decide, {"args": record.arguments})
+                [(approved, _)] = await ended(handle)
+            done = await store.get(record.key)
+
+        assert (record.tool, record.preview["diff"][0]["path"]) == ("write_file", "new.txt")
+        assert approved == "success"
+        assert done is not None
+        assert done.state is State.DONE
+
+    async def test_an_approval_that_is_in_no_store_runs_nothing(
+        self, talk: Talk, project: Path, tmp_path: Path
+    ) -> None:
+        async with SqliteStore(tmp_path / "approvals.db") as store, talk(WRITE, approvals=store) as handle:
+            await question(handle)
+            await handle.signal(Conversation.decide, {})
+            [(outcome, text)] = await ended(handle)
+
+        assert outcome == "failed"
+        assert "Nothing has run." in text
+        assert not (project / "new.txt").exists()
 
 
 class TestRefusals:
