@@ -478,6 +478,14 @@ async def test_a_redacted_field_is_hidden_at_any_depth_and_in_any_form(
         assert "SECRET" not in told
 
 
+@pytest.mark.parametrize("piece", ["<token ", "<token>", "token= ", "token\\\\", '"token": "\\\\', "<a:"])
+async def test_text_that_means_ill_takes_no_long_to_redact(piece: str) -> None:
+    """What would take the square of its length would not end in this test."""
+    text = piece * 150_000
+
+    assert await answered(reply(text), redact=["token"], timeout_seconds=60)
+
+
 async def test_what_is_not_named_stays_as_it_is() -> None:
     body = '{"tokens": 1.10, "big": 123456789012345678901, "my-token": "a", "note": "no token here", "e": 1E+5}'
 
