@@ -73,6 +73,9 @@ class ToolSpec:
     idempotent: bool = False
     """Whether running the same call twice does what running it once does."""
 
+    made_from: str | None = None
+    """What the tool was made from, such as `an MCP server`; None for a function that an author decorated."""
+
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the parameters, as pydantic-ai shows it to a model. Copy it before you change it."""

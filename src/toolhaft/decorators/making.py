@@ -61,6 +61,7 @@ def make_tool(
     route: Route,
     prompt: Prompt | None = None,
     description: str | None = None,
+    made_from: str | None = None,
     options: ToolOptions,
 ) -> AsyncFunction:
     """The tool `name`: an async function that does what `function` does, with its card on it.
@@ -88,6 +89,7 @@ def make_tool(
         approval=options.get("approval"),
         preview=_preview(options.get("preview"), name, names=tuple(shape.parameters), route=route),
         idempotent=options.get("idempotent", False),
+        made_from=made_from,
     )
     setattr(tool, MARK, spec)
     return tool

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from toolhaft.testing.conformance import Problem, ToolConformance, package_problems, problems
+from toolhaft.testing.conformance import Problem, ToolConformance, not_applied, package_problems, problems
 from toolhaft.testing.mock import MockTool, mock_tool
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ __all__ = [
     "Problem",
     "ToolConformance",
     "mock_tool",
+    "not_applied",
     "package_problems",
     "problems",
 ]

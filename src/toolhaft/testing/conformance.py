@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from toolhaft.discovery import discover_package
 from toolhaft.spec import is_tool
-from toolhaft.testing.rules import Problem, Rule, cause, problems
+from toolhaft.testing.rules import Problem, Rule, cause, not_applied, problems
 
-__all__ = ["Problem", "ToolConformance", "package_problems", "problems"]
+__all__ = ["Problem", "ToolConformance", "not_applied", "package_problems", "problems"]
 
 
 def package_problems(package: str) -> list[Problem]:

@@ -60,7 +60,29 @@ def problems(tool: Callable[..., Any]) -> list[Problem]:
     name = tool_spec(tool).name
     # The other rules read the schema: where none can be made, that is the one problem.
     checks: Mapping[Rule, _Check] = {"schema": _check_schema} if any(_check_schema(tool)) else _CHECKS
-    return [Problem(tool=name, rule=rule, message=text) for rule, check in checks.items() for text in check(tool)]
+    spared = not_applied(tool)
+    return [
+        Problem(tool=name, rule=rule, message=text)
+        for rule, check in checks.items()
+        if rule not in spared
+        for text in check(tool)
+    ]
+
+
+def not_applied(tool: Callable[..., Any]) -> Mapping[Rule, str]:
+    """The rules that do not apply to a tool, each with the reason; none, for a function that an author decorated.
+
+    A tool that was made from something else has no file and no prompt, and its texts are somebody else's.
+    """
+    made_from = tool_spec(tool).made_from if is_tool(tool) else None
+    if made_from is None:
+        return {}
+    reason = f"it was made from {made_from}"
+    return {
+        "named": f"{reason}, so no file bears its name",
+        "prompt": f"{reason}, whose texts the model reads",
+        "parameters": f"{reason}, which describes its parameters or does not",
+    }
 
 
 def cause(error: BaseException) -> str:
