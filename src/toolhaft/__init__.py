@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from toolhaft.exceptions import ModelRetry as ModelRetry
     from toolhaft.exceptions import ToolExecutionError as ToolExecutionError
     from toolhaft.makers.function import tool_from_function as tool_from_function
+    from toolhaft.makers.http import http_tool as http_tool
+    from toolhaft.makers.http_config import HttpToolConfig as HttpToolConfig
+    from toolhaft.makers.mcp import mcp_tools as mcp_tools
     from toolhaft.pipeline.confirmation import Abort as Abort
     from toolhaft.pipeline.confirmation import Allow as Allow
     from toolhaft.pipeline.confirmation import Deny as Deny
@@ -43,7 +46,9 @@ if TYPE_CHECKING:
     from toolhaft.spec import ToolText as ToolText
     from toolhaft.spec import tool_spec as tool_spec
     from toolhaft.workspace import CommandRules as CommandRules
+    from toolhaft.workspace import HttpLimits as HttpLimits
     from toolhaft.workspace import LocalWorkspace as LocalWorkspace
+    from toolhaft.workspace import NetworkRules as NetworkRules
     from toolhaft.workspace import PathTraversalError as PathTraversalError
     from toolhaft.workspace import use_workspace as use_workspace
     from toolhaft.workspace import validate_path as validate_path
@@ -59,6 +64,9 @@ _NAMES_BY_HOME = {
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
     "toolhaft.makers.function": ("tool_from_function",),
+    "toolhaft.makers.http": ("http_tool",),
+    "toolhaft.makers.http_config": ("HttpToolConfig",),
+    "toolhaft.makers.mcp": ("mcp_tools",),
     "toolhaft.pipeline.confirmation": ("Abort", "Allow", "Deny", "Edit"),
     "toolhaft.pipeline.guardrails": ("Guardrails",),
     "toolhaft.pipeline.hooks": ("Hook", "Hooks"),
@@ -68,7 +76,9 @@ _NAMES_BY_HOME = {
     "toolhaft.spec": ("FileDiff", "NeedsApproval", "ToolKind", "ToolResult", "ToolSpec", "ToolText", "tool_spec"),
     "toolhaft.workspace": (
         "CommandRules",
+        "HttpLimits",
         "LocalWorkspace",
+        "NetworkRules",
         "PathTraversalError",
         "use_workspace",
         "validate_path",

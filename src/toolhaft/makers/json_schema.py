@@ -47,7 +47,7 @@ def type_from_schema(name: str, schema: Schema) -> type[Any]:
         raise
     except (SchemaError, AttributeError, TypeError, ValueError, KeyError) as error:
         raise ToolDefinitionError(f"tool {name!r}: the parameters' schema is no JSON schema ({error}).") from error
-    shown = _shown(schema)
+    shown = as_given(schema)
 
     def core(cls: type, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return checks
@@ -73,13 +73,15 @@ class _GivenRef(str):
         return prefix == ("http://", "https://") or super().startswith(prefix, *bounds)
 
 
-def _shown(part: Any) -> Any:
+def as_given(part: Any) -> Any:
+    """A JSON schema, or a part of it, with which pydantic leaves the `$ref`s alone."""
     if isinstance(part, Mapping):
         items = cast("Mapping[str, Any]", part).items()
         return {
-            key: _GivenRef(value) if key == "$ref" and isinstance(value, str) else _shown(value) for key, value in items
+            key: _GivenRef(value) if key == "$ref" and isinstance(value, str) else as_given(value)
+            for key, value in items
         }
-    return [_shown(one) for one in cast("list[Any]", part)] if isinstance(part, list) else part
+    return [as_given(one) for one in cast("list[Any]", part)] if isinstance(part, list) else part
 
 
 class _Checks:
