@@ -14,15 +14,17 @@ from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, Out
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 from pydantic_ai.workspaces import WorkspaceBackend, WorkspaceRef
 
 from toolhaft.attach.events import RunEvents
 from toolhaft.attach.gate import Gate
 from toolhaft.attach.instructions import instructions_for
+from toolhaft.attach.mcp_toolset import McpToolset
 from toolhaft.attach.profiles import chosen_tools
 from toolhaft.attach.run import workspace_of
 from toolhaft.attach.toolset import GovernedToolset, is_governed
+from toolhaft.makers.mcp import McpTools
 from toolhaft.pipeline.confirmation import Answerer, Filing, Mode
 from toolhaft.pipeline.guardrails import Guardrails
 from toolhaft.pipeline.hooks import Hooks
@@ -49,9 +51,9 @@ class Toolkit(AbstractCapability[Any]):
     """Where the tools act: a folder, or any pydantic-ai workspace. `None`: the workspace attached to the run,
     else the current directory."""
 
-    tools: str | ModuleType | Sequence[str | ModuleType | Callable[..., Any]] = "coding"
+    tools: str | ModuleType | Sequence[str | ModuleType | McpTools | Callable[..., Any]] = "coding"
     """A profile (`coding`, `tunacode`, `architect`, `read-only`), or names of built-in tools, groups (`files`,
-    `search`, `commands`, `all`), decorated functions, and packages of tools."""
+    `search`, `commands`, `all`), decorated functions, packages of tools, and `mcp_tools` of a server."""
 
     _: KW_ONLY
 
@@ -100,7 +102,13 @@ class Toolkit(AbstractCapability[Any]):
                 "read_only, allow_delete and commands are settings of a folder that the toolkit opens, and it was "
                 f"given workspace={self.workspace!r}. Make the settings there, or give the folder's path."
             )
-        functions = chosen_tools(self.tools, allowed=self.allowed_tools, commands=self.commands is not False)
+        chosen = [self.tools] if isinstance(self.tools, str | ModuleType) else self.tools
+        servers = [one for one in chosen if isinstance(one, McpTools)]
+        functions = chosen_tools(
+            [one for one in chosen if not isinstance(one, McpTools)],
+            allowed=self.allowed_tools,
+            commands=self.commands is not False,
+        )
         if self.approvals is not None and self.answerer is not None:
             raise ValueError("approvals and answerer are two who decide. Give the toolkit one of them.")
         filing, self._pauses = (None, None) if self.approvals is None else _filed_in(self.approvals)
@@ -115,6 +123,10 @@ class Toolkit(AbstractCapability[Any]):
         if self.workspace is not None:
             self.workspace = self.guardrails.over(self.workspace)
         self.toolset = GovernedToolset(functions, workspace=self.workspace, pipeline=pipeline, id=self.id)
+        self._servers = [
+            McpToolset(server, workspace=self.workspace, pipeline=pipeline, allowed=self.allowed_tools)
+            for server in servers
+        ]
 
     @classmethod
     def from_file(cls, path: str | Path, *, answerer: Answerer | None = None) -> Toolkit:
@@ -169,7 +181,7 @@ class Toolkit(AbstractCapability[Any]):
         await self.aclose()
 
     def get_toolset(self) -> AbstractToolset[Any]:
-        return self.toolset
+        return CombinedToolset([self.toolset, *self._servers]) if self._servers else self.toolset
 
     def get_instructions(self) -> str | None:
         """Which of the agent's tools to choose for what."""
