@@ -10,6 +10,7 @@ closer only at folders, links and names that could be left out, and leaves the s
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from .glob import path_key
 from .ignore import MARKS, IgnoreRules
@@ -48,6 +49,8 @@ class Walk:
         self._stop = stop
         self._followed: set[str] = set()
         self._start = scope.path
+        self._keyed: IgnoreRules | None = None  # the rules that `_key` is about
+        self._key = _one_for(None, self.judge.key, survey)
 
     def files(self, *, until: str | None = None) -> Iterator[str]:
         """Give the files seen, by path, and end behind the path `until`.
@@ -120,7 +123,9 @@ class Walk:
 
         Most folders of most trees are so. What makes them so is their names and the rules, so it is found out once.
         """
-        key = (rules and rules.chains, self.judge.key, self._survey)
+        if rules is not self._keyed:
+            self._keyed, self._key = rules, _one_for(rules and rules.chains, self.judge.key, self._survey)
+        key = self._key
         if key not in listing.quiet:
             is_quiet = not (listing.hidden or listing.links or listing.others)
             is_quiet = is_quiet and self.judge.is_quiet(path, rules, listing, trusting_ripgrep=self._survey)
@@ -193,6 +198,12 @@ class Walk:
         self.links.append(path)
         self.judge.followed.append(path)
         return self._enter(path, target, rules, stack)
+
+
+@lru_cache(maxsize=1_000)
+def _one_for(*what: object) -> object:
+    """Give one object for all that is equal, which takes less time to be found by."""
+    return object()
 
 
 def _sort_last(stack: list[_Item], count: int) -> None:
