@@ -27,6 +27,7 @@ _DOWNLOADS = names("curl wget fetch aria2c http https xh httpie lwp-download")
 _SYSTEM = names(
     "bin boot dev etc home lib lib32 lib64 opt proc root sbin srv sys usr var Applications Library System Users Volumes"
 )
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}]*)\}")  # what an unset variable stands for
 _KILL_9 = frozenset(("9", "kill", "sigkill"))
 
 
@@ -63,9 +64,21 @@ def _rm(command: Command, words: tuple[Word, ...]) -> str | None:
     return None
 
 
+_FIND_ALL = names("-delete -depth -xdev -mount -type f d l -mindepth -maxdepth -print")
+
+
+def _find(command: Command, words: tuple[Word, ...]) -> str | None:
+    """`find / -delete`, where nothing narrows what it finds."""
+    texts = [word.text for word in words]
+    starts = [word for word in words if not word.text.startswith("-") and (word.known or word.home)]
+    if "-delete" not in texts or any(text.startswith("-") and text not in _FIND_ALL for text in texts):
+        return None
+    return next((f"find deletes {root}" for word in starts if (root := _root(command, word))), None)
+
+
 def _root(command: Command, word: Word) -> str | None:
     """The name of the root, the home folder or a system folder, when that is what a word removes."""
-    path = word.text
+    path = word.text if word.known else _DEFAULT.sub(r"\1", word.text)
     if not path.startswith(("/", "~")) and command.folder:
         path = f"{command.folder}/{path}"
     while path.endswith(("/*", "/.", "/.*", "/{*,.*}", "/**")):
@@ -130,6 +143,7 @@ def _onto_device(command: Command, words: tuple[Word, ...]) -> str | None:
 _RULES = {
     **dict.fromkeys(("tee", "cp", "mv", "shred"), _onto_device),
     "rm": _rm,
+    "find": _find,
     "chmod": _chmod,
     "dd": _dd,
     "pkill": _pkill,

@@ -96,7 +96,7 @@ class _Judge:
         self.paths += paths_of(command, name)
         project = False
         for variable, values in command.assignments:
-            if matters(variable):
+            if matters(variable) and not (variable == "IFS" and name == "read"):
                 project = project or (
                     bool(command.words) and is_project_path(variable, values[0].text if values else "")
                 )
@@ -116,6 +116,12 @@ class _Judge:
         return self.pattern(command.text) or (self.pattern(pipe) if command.upstream else None)
 
     def _program(self, command: Command, name: str, depth: int) -> _Judged:
+        judged = self._of_tables(command, name, depth)
+        if judged[0] is not Level.BLOCKED and self.safe and self._configured(command.words):
+            return Level.SAFE, "configured as safe"
+        return judged
+
+    def _of_tables(self, command: Command, name: str, depth: int) -> _Judged:
         first, words = command.words[0], command.words[1:]
         shown = first.text.rpartition("/")[2] or first.text
         if found := blocked(command, name.casefold()):
@@ -123,8 +129,6 @@ class _Judge:
         for guess in _guesses(command) if not first.known or first.globs else ():
             if found := blocked(guess, _name(guess.words[0].text).casefold()):
                 return Level.BLOCKED, found
-        if self.safe and self._configured(command.words):
-            return Level.SAFE, "configured as safe"
         if command.is_function:
             return Level.SAFE, "a function judged where it is defined"
         worst = _SAFE
@@ -227,6 +231,8 @@ def _development(name: str, shown: str, words: tuple[Word, ...]) -> _Judged:
         return (Level.SAFE, "only reads") if reads else (Level.DEV, "pip installs packages")
     if name in ("source", ".") and len(words) == 1 and words[0].known and _ACTIVATE.fullmatch(words[0].text):
         return Level.DEV, "it activates the project's environment"
+    if name in ("make", "gmake") and (reason := dev.make(words)):
+        return Level.DANGEROUS, f"{shown}: {reason}"
     tool = dev.TOOLS.get(name)
     if tool is None:
         return Level.DANGEROUS, f"{shown}: not a known reader or development tool"

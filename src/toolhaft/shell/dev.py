@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from .environment import matters
 from .options import names, read_options
 from .words import Word
 
@@ -16,6 +18,8 @@ class Tool(NamedTuple):
     values: frozenset[str] = frozenset()
     single_dash: bool = False
     bare: bool = False  # also without a sub-command
+    each: bool = False  # every operand is a sub-command: `mvn clean test`
+    excluded: frozenset[str] = frozenset()  # sub-commands that are not development
 
     def refusal(self, words: tuple[Word, ...]) -> str | None:
         """Why this call is not plain development; None when it is."""
@@ -24,10 +28,15 @@ class Tool(NamedTuple):
             return f"option {option!r} makes it run something else"
         if any("://" in word.text or word.text.startswith("git+") for word in options.operands):
             return "it takes something from an address"
+        if options.operands and options.operands[0].text in self.excluded:
+            return f"{options.operands[0].text!r} is not development"
         if self.commands is None:
             return None
         if not options.operands:
             return None if self.bare else "without a sub-command"
+        if self.each:
+            odd = (word.text for word in options.operands if not (word.known and _goal(word.text) in self.commands))
+            return next((f"{text!r} is not development" for text in odd), None)
         first = options.operands[0]
         # cargo takes the toolchain first: `cargo +nightly test`
         if first.text.startswith("+") and len(options.operands) > 1:
@@ -35,17 +44,24 @@ class Tool(NamedTuple):
         return None if first.known and first.text in self.commands else f"{first.text!r} is not development"
 
 
-def _tool(commands: str | None = None, *, never: str = "", values: str = "", **flags: bool) -> Tool:
-    return Tool(None if commands is None else names(commands), names(never), names(values), **flags)
+def _goal(text: str) -> str:
+    """What a task is called, without the part of the project (`:app:test`) and its arguments (`test[unit]`)."""
+    goal = text.partition("[")[0]
+    return goal.rpartition(":")[2] if goal.startswith(":") else goal
+
+
+def _tool(commands: str | None = None, *, never: str = "", values: str = "", excluded: str = "", **flags: bool) -> Tool:
+    told = None if commands is None else names(commands)
+    return Tool(told, names(never), names(values), excluded=names(excluded), **flags)
 
 
 _ANY = """
-    pytest py.test mypy dmypy pyright basedpyright black isort flake8 pyflakes pycodestyle pydocstyle bandit
-    autopep8 yapf vulture radon xenon tox nox sphinx-build ctest ninja bazelisk scons ant rspec rubocop
+    pytest py.test pyright basedpyright black isort flake8 pyflakes pycodestyle pydocstyle bandit
+    autopep8 yapf vulture radon xenon nox sphinx-build ninja bazelisk scons ant rspec rubocop
     standardrb phpunit phpstan psalm phpcs php-cs-fixer pest tsc vue-tsc svelte-check eslint prettier jest
     vitest mocha ava karma biome stylelint tslint oxlint xo standard webpack rollup esbuild tsup swc babel
     golangci-lint staticcheck gofmt goimports gofumpt gotestsum rustfmt clang-tidy clang-format shellcheck shfmt
-    hadolint yamllint markdownlint markdownlint-cli2 actionlint gcc g++ cc c++ clang clang++ javac kotlinc
+    hadolint yamllint markdownlint markdownlint-cli2 actionlint javac kotlinc
     ktlint detekt checkstyle codespell cspell lint-imports tflint buf protoc djlint sqlfluff ty pyrefly deptry
     interrogate pip-audit semgrep"""
 _SCRIPTS = """
@@ -57,9 +73,20 @@ _MODULES = """
     doctest unittest compileall py_compile build json.tool sphinx pylint basedpyright pyright tabnanny
     coverage ruff pre_commit"""
 
+_MAKE_VALUES = "C f I W o j directory file makefile include-dir assume-new assume-old jobs"
 TOOLS: dict[str, Tool] = {
     **dict.fromkeys(names(_ANY), Tool()),
-    **dict.fromkeys(("make", "gmake"), _tool(never="eval", values="C f j directory file jobs")),
+    **dict.fromkeys(("make", "gmake"), _tool(never="eval E", values=_MAKE_VALUES)),
+    **dict.fromkeys(
+        names("gcc g++ cc c++ clang clang++"),
+        _tool(never="wrapper specs fplugin load", values="o", single_dash=True),
+    ),
+    **dict.fromkeys(("mypy", "dmypy"), _tool(never="python-executable")),
+    "tox": _tool(never="x override", values="e c", excluded="exec e devenv d"),
+    "ctest": _tool(
+        never="S SP script D dashboard M T build-and-test build-makeprogram test-command",
+        values="R E L LE j C timeout test-dir parallel build-config preset output-log",
+    ),
     "pylint": _tool(never="init-hook load-plugins"),
     "ruff": _tool("check format rule config linter version clean analyze", bare=True),
     "coverage": _tool("report html xml json lcov combine erase annotate"),
@@ -79,25 +106,33 @@ TOOLS: dict[str, Tool] = {
         values="color manifest-path",
     ),
     "go": _tool("test build vet fmt list mod", never="exec toolexec vettool overlay modfile", single_dash=True),
-    "cmake": _tool(never="P E C"),
+    "cmake": _tool(never="P E C", values="S B D U G T A W preset build target config j parallel"),
     "meson": _tool("setup compile test configure introspect"),
     "bazel": _tool("build test query cquery info"),
     "mvn": _tool(
-        "clean validate compile test-compile test package verify integration-test site dependency:tree spotless:check",
+        """clean validate compile test-compile test package install verify integration-test site dependency:tree
+        spotless:check""",
         never="s settings gs global-settings",
         values="f pl P T D file projects",
         bare=True,
+        each=True,
     ),
     "gradle": _tool(
         """build test check assemble clean compileJava compileKotlin classes jar tasks dependencies lint
         ktlintCheck detekt spotlessCheck""",
         never="I init-script g gradle-user-home",
-        values="p b x D P project-dir",
+        values="p b x D P project-dir tests",
         bare=True,
+        each=True,
     ),
-    "sbt": _tool("compile test clean update scalafmtCheck"),
+    "sbt": _tool("compile test clean update scalafmtCheck", each=True),
     "lein": _tool("test compile check deps"),
-    "rake": _tool("test spec lint rubocop build compile"),
+    "rake": _tool(
+        "test spec lint rubocop build compile",
+        never="e E p r execute execute-continue execute-print require",
+        bare=True,
+        each=True,
+    ),
     "composer": _tool("install test validate run-script check-platform-reqs dump-autoload"),
     "dotnet": _tool("build test restore format"),
     "swift": _tool("build test"),
@@ -118,7 +153,7 @@ TOOLS: dict[str, Tool] = {
     "lerna": _tool("run test"),
     "mkdocs": _tool("build"),
     "terraform": _tool("validate fmt version"),
-    "helm": _tool("lint template version"),
+    "helm": _tool("lint template version", never="post-renderer"),
     "uv": _tool("sync lock tree build venv export pip version", never="index-url extra-index-url default-index index"),
     "poetry": _tool("install check show lock build env version"),
     "pdm": _tool("install sync lock list build"),
@@ -131,8 +166,8 @@ TOOLS: dict[str, Tool] = {
         never="kubeconfig raw s server as token",
     ),
 }
-_PYTHON = {"coverage": "coverage", "ruff": "ruff", "pylint": "pylint", "pre_commit": "pre-commit"}
-TOOLS.update({f"python -m {module}": TOOLS.get(_PYTHON.get(module, ""), Tool()) for module in _MODULES.split()})
+_PYTHON = {"pre_commit": "pre-commit"}
+TOOLS.update({f"python -m {module}": TOOLS.get(_PYTHON.get(module, module), Tool()) for module in _MODULES.split()})
 # Sub-commands that only print what is installed.
 LISTS: dict[str, frozenset[str]] = {
     "npm": names("list ls ll la root prefix why explain"),
@@ -185,6 +220,28 @@ def project_program(path: str) -> str | None:
     return short.removeprefix(folder) if folder and "/" not in short.removeprefix(folder) else None
 
 
+_MADE = re.compile(r"[$`;&|<>\n]")
+
+
+def make(words: tuple[Word, ...]) -> str | None:
+    """Why this `make` runs more than the project's own makefile; None when it does not.
+
+    A variable is text that make expands (`X=$(shell ...)`) and that recipes hand to a shell (`CC=...`).
+    """
+    options = read_options(words, names(_MAKE_VALUES))
+    for file in options.values(names("f file makefile")):
+        if not file.known or file.nested or file.text == "-" or file.text.startswith("/dev/"):
+            return f"a makefile from {file.text!r}"
+    for word in words:
+        name, equals, value = word.text.partition("=")
+        if not equals or name.startswith("-"):
+            continue
+        runs = matters(name.rstrip(":?+!")) and not name.rstrip(":?+!").endswith("FLAGS") and re.search(r"[\s/]", value)
+        if runs or _MADE.search(value) or name.lstrip(".").startswith(("SHELL", "MAKE")):
+            return f"the variable {name} decides what it runs"
+    return None
+
+
 _FOREIGN = names(
     """
     i index-url extra-index-url f find-links trusted-host t target prefix root break-system-packages proxy
@@ -203,6 +260,7 @@ def pip(words: tuple[Word, ...]) -> tuple[bool, str | None]:
         return False, f"pip {command} is not development"
     if option := options.has(_FOREIGN):
         return False, f"pip option {option!r} takes packages from, or puts them, somewhere else"
-    if any("://" in word.text or not word.known for word in options.operands):
+    lists = options.values(names("r c requirement constraint e editable"))
+    if any("://" in word.text or not word.known for word in (*options.operands, *lists)):
         return False, "pip installs from an address"
     return False, None

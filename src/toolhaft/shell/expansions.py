@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import Any
 
+from .environment import matters
 from .words import NotBashError, Word, ansi_c, expand_braces, plain
 
 MAX_DEPTH = 12
@@ -39,6 +40,8 @@ class Facts:
         """Note that bash evaluates `expression` as arithmetic, and so the value of every name in it."""
         if not _ARITHMETIC.fullmatch(expression):
             self.problems.append(f"arithmetic {expression.strip()!r} can run code")
+        if found := next((name for name in _NAME.findall(expression) if matters(name)), None):
+            self.problems.append(f"arithmetic that may set {found}")
         self.numbers.update(_SETS.findall(expression))
         self.evaluated.update(_NAME.findall(expression))
 

@@ -76,6 +76,8 @@ def refusal(words: tuple[Word, ...]) -> str | None:
     if reader is None:
         return f"git {name} is not known to only read"
     inner = read_options(rest[1:], reader.values)
+    if any(value and "%G" in value.text for option, value in inner.options if option in ("format", "pretty")):
+        return "%G asks gpg about signatures"
     return reader.refuses(inner) or _refuses_operands(name, inner)
 
 
@@ -84,10 +86,14 @@ def _refuses_operands(name: str, options: Options) -> str | None:
     if name in ("branch", "tag"):
         return None if not operands or options.has(_LIST) else f"git {name} {operands[0]} makes a new one"
     if name == "config":
-        reads = options.has(_GET) or len(operands) == 1 or operands[:1] in (["get"], ["list"])
+        reads = options.has(_GET) or (len(operands) == 1 and "." in operands[0]) or operands[:1] in (["get"], ["list"])
         return None if reads else "git config with a value sets it"
     if name == "reflog":
-        return f"git reflog {operands[0]} changes it" if operands[:1] in (["expire"], ["delete"], ["drop"]) else None
+        return (
+            f"git reflog {operands[0]} changes it"
+            if operands[:1] in (["expire"], ["delete"], ["drop"], ["write"])
+            else None
+        )
     if name in _SECOND:
         plain = name in ("remote", "notes") and not operands
         return (

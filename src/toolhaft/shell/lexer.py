@@ -37,6 +37,8 @@ _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\[(?P<index>[^\]\n]*)\])?\+?
 _ARITHMETIC = re.compile(r"\(\(((?:[^()'\"`\\{}\n]|\$\{\w+\}|\([^()'\"`\\{}\n]*\))*)\)\)", re.A)
 _COUNTING = re.compile(r"\s+in(?:[ \t]+(?:-?\d+|\{-?\d+\.\.-?\d+\}))+[ \t]*[;\n]", re.A)
 _NUMBER = re.compile(r"-?\d+", re.A)
+# A value that bash has computed: a number, whatever it was made from.
+_COMPUTED = re.compile(r"(?P<quote>\"?)(?:\$\(\([^()]*\)\)|\$\{#\w+\}|\$[#?])(?P=quote)", re.A)
 # A word behind one of these is again the name of a command, or a keyword.
 _STARTERS = names("if then else elif do while until { ! function")
 _RESERVED = _STARTERS | names("for fi done case esac select }")
@@ -45,7 +47,7 @@ _PLAIN_KEYWORDS = _RESERVED - {"case", "function"}
 _OWN = names("HOME PWD IFS")
 _NEVER_FIRST = frozenset(("in", "]]"))
 _SPECIAL = _RESERVED | _NEVER_FIRST
-_NAMES_NEXT = frozenset(("for", "function"))
+_NAMES_NEXT = frozenset(("for", "select", "function"))
 _CASES_END = frozenset((";;", ";&", ";;&"))
 
 
@@ -210,7 +212,7 @@ class Lexer(WordReader):
                 raise NotBashError("case inside $(...)")
             items.append(text)
             return None, text in _STARTERS, text
-        if last == "for" and words:
+        if last in ("for", "select") and words:
             if matters(words[0].text):
                 self.facts.problems.append(f"a loop that sets {words[0].text}")
             counts = _COUNTING.match(source, self.at)
@@ -240,7 +242,7 @@ class Lexer(WordReader):
             self.facts.values[name] = value[0].text
         else:
             self.facts.values.pop(name, None)
-        number = known and _NUMBER.fullmatch(value[0].text)
+        number = (known and _NUMBER.fullmatch(value[0].text)) or _COMPUTED.fullmatch(self.source, match.end(), self.at)
         (self.facts.numbers if number else self.facts.not_numbers).add(name)
         return name, value
 

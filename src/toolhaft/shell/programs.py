@@ -191,19 +191,20 @@ def gzip(words: tuple[Word, ...]) -> str | None:
     """Why this decompressor writes a file."""
     options = read_options(words, names("S suffix"))
     known = names("l t c d k q v n list test stdout to-stdout decompress uncompress keep quiet verbose")
-    if options.other(known) or options.doubtful or not options.has(names("l t c list test stdout to-stdout")):
-        return "it replaces files"
-    return None
+    # of several modes the last one counts: xz -t -d decompresses
+    looks = options.has(names("l t list test")) and not options.has(names("d decompress uncompress"))
+    prints = options.has(names("c stdout to-stdout"))
+    return "it replaces files" if options.other(known) or options.doubtful or not (looks or prints) else None
 
 
-_UNZIP, _UNZIP_LISTS = names("l v Z t z q qq x"), names("l v Z t z")
+_UNZIP, _UNZIP_LISTS = names("l v Z t z p c q qq x"), names("l v Z t z p c")
 
 
 def unzip(words: tuple[Word, ...]) -> str | None:
-    """Why this `unzip` does more than list an archive."""
+    """Why this `unzip` does more than list or print an archive."""
     options = read_options(words, names("x P"))
     lists = options.has(_UNZIP_LISTS) and not options.other(_UNZIP) and not options.doubtful
-    return None if lists else "unzip does more than list an archive"
+    return None if lists else "unzip does more than list or print an archive"
 
 
 PROGRAMS: dict[str, Refusal] = {

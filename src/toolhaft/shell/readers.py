@@ -51,10 +51,10 @@ def _reader(
 _FILES = """
     cat tac nl cut paste join comm expand unexpand fold fmt column od hexdump hd strings cksum sum md5sum
     sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum base32 basenc cmp diff tsort ls
-    dir vdir stat du df readlink realpath zcat bzcat xzcat zstdcat wc head zipinfo"""
+    dir vdir stat du df readlink realpath wc head zipinfo"""
 _TEXT = """
-    echo true false : pwd whoami id groups uname arch nproc uptime logname users who w basename dirname seq expr
-    which whereis type exit return break continue shift times cal factor jobs ps pgrep pidof free lscpu lsblk
+    echo true false : pwd whoami id groups uname nproc uptime logname users who w basename dirname seq expr
+    which whereis type exit return break continue shift times cal factor ps pgrep pidof free lscpu lsblk
     lsusb lspci getconf locale printenv tty help tr rev"""
 _GREP = "e f m A B C D d regexp file max-count context after-context before-context include exclude exclude-dir"
 
@@ -62,6 +62,9 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(names(_FILES), Reader()),
     **dict.fromkeys(names(_TEXT), Reader("text")),
     **dict.fromkeys(names("grep egrep fgrep"), _reader("pattern", values=_GREP)),
+    **dict.fromkeys(
+        names("zcat bzcat xzcat zstdcat"), _reader(only="c f k q v stdout to-stdout force keep quiet verbose")
+    ),
     "cut": _reader(values="d f c b delimiter fields characters bytes output-delimiter"),
     "head": _reader(values="n c lines bytes"),
     "rg": _reader(
@@ -96,6 +99,8 @@ READERS: dict[str, Reader] = {
     "tree": _reader(never="o R"),
     "file": _reader(never="C compile z Z uncompress m magic-file", values="F f P separator files-from"),
     "wait": _reader("text", only="n f"),
+    "jobs": _reader("text", only="l n p r s"),  # -x runs a command
+    "arch": _reader("text", most=0),  # on macOS it runs its operands
     "hostname": _reader(
         "text", only="f i I s d A y fqdn long ip-address all-ip-addresses short domain all-fqdns", most=0
     ),

@@ -110,15 +110,29 @@ def _shell(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
 def _fed_texts(command: Command) -> list[str]:
     """The text on standard input, where it can be seen: a here-document, or `echo` before the pipe."""
     texts = [redirect.target.text for redirect in command.redirects if redirect.operator in ("<<", "<<<")]
-    if not texts and command.upstream and command.upstream[-1].words:
-        last = command.upstream[-1]
+    upstream = [before for before in command.upstream if before.words]
+    while upstream and (upstream[-1].text == "cat" or upstream[-1].words[0].text == "tee"):
+        if any(redirect.operator.startswith("<") for redirect in upstream[-1].redirects):
+            break
+        upstream.pop()
+    if not texts and upstream:
+        last = upstream[-1]
         if last.words[0].text in ("echo", "printf"):
-            texts = [
-                " ".join(word.text for word in last.words[1:] if not word.text.startswith("-") or len(word.text) > 2)
-            ]
+            texts = [_printed(last.words)]
         elif last.words[0].text == "cat":
             texts = [redirect.target.text for redirect in last.redirects if redirect.operator in ("<<", "<<<")]
     return texts
+
+
+def _printed(words: tuple[Word, ...]) -> str:
+    """What `echo` or `printf` prints, near enough: one line for each word of a format of several."""
+    given = [word.text for word in words[1:] if not word.text.startswith("-") or len(word.text) > 2]
+    if words[0].text == "printf" and given and "%" in given[0]:
+        pieces = re.split(r"%[sbq]", given[0])
+        values = iter(given[1:])
+        given = ["".join(piece + next(values, "") for piece in pieces[:-1]) + pieces[-1], *values]
+        return "\n".join(given).replace("\\n", "\n")
+    return " ".join(given).replace("\\n", "\n")
 
 
 _FIND_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -213,10 +227,14 @@ def _command(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     return _behind(command, _PLAIN_COMMAND, words)
 
 
+_FILTERS = names("setup env-filter tree-filter index-filter parent-filter msg-filter commit-filter tag-name-filter")
+_RUNS = ("rebase", "bisect", "submodule", "difftool", "filter-branch")
+
+
 def _git(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
     """The commands in git's own options: aliases, pagers and monitors given by -c, and `--exec`."""
     options, rest = git.split(words)
-    if not options.options and not (rest and rest[0].text in ("rebase", "bisect", "submodule", "difftool")):
+    if not options.options and not (rest and rest[0].text in _RUNS):
         return None
     texts = [value.text.partition("=")[2].lstrip("!") for name, value in options.options if name == "c" and value]
     verb = rest[0].text if rest else ""
@@ -228,6 +246,8 @@ def _git(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | No
         inner.append(_inside(command, rest[2:]))
     elif verb == "difftool":
         texts += [value.text for value in read_options(rest[1:], names("x extcmd")).values(names("x extcmd"))]
+    elif verb == "filter-branch":
+        texts += [value.text for value in read_options(rest[1:], _FILTERS).values(_FILTERS)]
     inner += [found for text in texts for found in parse(text).commands]
     return Unwrapped(tuple(inner), _DANGER, f"git {verb} runs other commands") if inner else None
 
@@ -245,20 +265,24 @@ def _strings(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped:
     elif name == "watch":
         texts = [" ".join(word.text for word in options.operands)]
     elif name == "flock":
-        texts += [" ".join(word.text for word in options.operands[1:])]
+        told = [word.text for word in options.operands[1:]]
+        texts += [" ".join(told[1:] if told[:1] in (["-c"], ["--command"]) else told)]
     commands = tuple(inner for text in texts for inner in parse(text).commands)
     return Unwrapped(commands, _DANGER, f"{name} runs what it is told")
 
 
 def _python(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped | None:
     """`python -m MODULE ...` as a command called `python -m MODULE`: any file of that name could be meant."""
+    valued = False
     for index, word in enumerate(words):
-        if word.text == "-m" and word.known and len(words) > index + 1:
+        if word.text == "-m" and word.known and not valued and len(words) > index + 1:
             module = words[index + 1]
             named = module._replace(text=f"python -m {module.text}")
             return Unwrapped((_inside(command, (named, *words[index + 2 :])),), Level.DEV, "it runs a module of Python")
-        if not re.fullmatch(r"-[uBbOsEPq]+", word.text):
+        # a warning's category (-W error::a.B) would be imported
+        if not re.fullmatch(r"[a-z]+" if valued else r"-[uBbOsEPq]+|-[WX][a-z]*", word.text) or not word.known:
             return None
+        valued = not valued and word.text in ("-W", "-X")
     return None
 
 
@@ -272,7 +296,7 @@ def _runner(command: Command, name: str, words: tuple[Word, ...]) -> Unwrapped |
     if name.endswith("coverage"):
         module = options.has(names("m"))
         rest = (Word("python"), *((Word("-m"),) if module else ()), *rest)
-    if name in ("npm", "pnpm", "yarn") and rest and rest[0].text not in TOOLS:
+    if name in ("npm", "pnpm", "yarn") and not options.values(names("c call")) and rest and rest[0].text not in TOOLS:
         return Unwrapped((_inside(command, rest),), _DANGER, f"it may download and run {rest[0].text!r}")
     if other := options.other(names(harmless)):
         inner = tuple(found for value in options.values(names("c call")) for found in parse(value.text).commands)
