@@ -20,6 +20,7 @@ from toolhaft import Executor, LocalWorkspace, Pipeline, Registry, ToolExecution
 from toolhaft.exceptions import ToolDefinitionError
 from toolhaft.makers import HttpToolConfig, http_tool, http_tool_of
 from toolhaft.spec import ToolKind, ToolText, tool_spec
+from toolhaft.testing import not_applied, problems
 from toolhaft.workspace import HttpLimits, NetworkRules
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -264,6 +265,13 @@ async def test_a_sensitive_tool_is_refused_where_nobody_is_asked(server: Server)
 
     assert "needs approval" in str(refused.error)
     assert (done.output, done.metadata["status"], len(server.asked)) == ("ok", 200, 1)
+
+
+def test_it_keeps_the_rules_of_tools() -> None:
+    tool = http_tool("ask", "http://a/{id}", parameters=Order, description="Ask the endpoint.")
+
+    assert problems(tool) == []
+    assert set(not_applied(tool)) == {"named", "prompt", "parameters"}
 
 
 def test_a_configuration_gives_the_same_tool() -> None:

@@ -139,6 +139,7 @@ def http_tool_of(
         shape=shape,
         route=lambda error, args, kwargs: route_base(config.name, error),
         description=config.description,
+        made_from="an HTTP endpoint",
         options=ToolOptions(
             kind=ToolKind.NETWORK,
             sensitive=config.is_sensitive,
