@@ -111,6 +111,8 @@ ASK = "[[http_tools]]\nname = 'x'\nurl = 'http://a'\n"
             "toml:2: network.allowed_hosts[0]: allowed_hosts: 'http://a' is no",
         ),
         ("[[http_tools]]\nname = 'x'", "toml:1: http_tools[0].url: it is missing."),
+        (ASK.replace("'x'", "'grep'"), "toml:1: http_tools[0].name: another tool is called 'grep'"),
+        (ASK + "description = 'Ask.'\n" + ASK, "toml:5: http_tools[1].name: another tool is called 'x'"),
         (ASK, "toml:1: tool 'x': the description is empty."),
         ("[[http_tools]]\nname = 'x'\nurl = 'ftp://a'", "toml:1: http_tools[0]: the URL 'ftp://a' is none"),
         (ASK + "header = {}", "toml:4: unknown key 'header' in [http_tools[0]]. Did you mean 'headers'?"),

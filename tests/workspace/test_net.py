@@ -111,9 +111,12 @@ async def test_no_url_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 async def test_a_redirect_keeps_headers_on_its_origin_and_drops_them_on_another() -> None:
     rules, _ = named("a.test", "b.test")
     headers = {"Authorization": "Bearer x", "X-Api-Key": "k", "Cookie": "c=1", "Accept": "text/plain"}
-    async with serving(reply("end")) as last, serving(moved(f"http://b.test:{last.port}/end")) as middle:
-        async with serving(moved(f"http://a.test:{middle.port}/x")) as first:
-            response = await get(f"http://a.test:{first.port}/", headers=headers, rules=rules)
+    async with (
+        serving(reply("end")) as last,
+        serving(moved(f"http://b.test:{last.port}/end")) as middle,
+        serving(moved(f"http://a.test:{middle.port}/x")) as first,
+    ):
+        response = await get(f"http://a.test:{first.port}/", headers=headers, rules=rules)
 
     assert str(response.url) == f"http://b.test:{last.port}/end"
     assert {"authorization", "x-api-key", "cookie"} <= set(first.asked[0].headers)
@@ -155,7 +158,8 @@ async def test_a_body_is_not_sent_on_to_another_origin() -> None:
 @pytest.mark.parametrize(
     "location",
     ["http://169.254.169.254/latest", "http://[::1]/", "http://0x7f000001/", "http://2130706433/", "http://10.0.0.1/",
-     "http://[::ffff:127.0.0.1]/", "file:///etc/passwd", "ftp://example.com/", "http://u:p@127.0.0.1/", "//100.64.0.1/"],
+     "http://[::ffff:127.0.0.1]/", "file:///etc/passwd", "ftp://example.com/", "http://u:p@127.0.0.1/",
+     "//100.64.0.1/"],
 )  # fmt: skip
 async def test_a_redirect_inside_is_refused(location: str) -> None:
     async with serving(moved(location)) as server:
@@ -398,10 +402,10 @@ async def test_cancellation_passes_through() -> None:
 
 
 async def test_a_client_gives_its_headers_and_authentication_and_stays_open() -> None:
-    async with httpx2.AsyncClient(auth=("me", "secret"), headers={"X-Key": "k"}, follow_redirects=True) as client:
-        async with serving(reply("end")) as other, serving(moved(other.url)) as server:
-            response = await get(server.url, client=client)
-            assert not client.is_closed
+    mine = httpx2.AsyncClient(auth=("me", "secret"), headers={"X-Key": "k"}, follow_redirects=True)
+    async with mine as client, serving(reply("end")) as other, serving(moved(other.url)) as server:
+        response = await get(server.url, client=client)
+        assert not client.is_closed
 
     assert response.text == "end"
     assert server.asked[0].headers["authorization"].startswith("Basic ")

@@ -1,5 +1,6 @@
 """Which addresses are public, in whatever way they are written."""
 
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
@@ -100,7 +101,7 @@ def test_metadata_is_known_in_every_form(address: str) -> None:
 IPV6 = st.one_of(
     st.integers(0, 2**128 - 1),
     *(
-        st.integers(0, 2**size - 1).map(lambda low, high=int(IPv6Address(prefix)): high | low)
+        st.integers(0, 2**size - 1).map(partial(int.__or__, int(IPv6Address(prefix))))
         for prefix, size in [
             ("::", 33), ("::ffff:0:0", 32), ("::ffff:0:0:0", 32), ("64:ff9b::", 32), ("64:ff9b:1::", 80),
             ("2001::", 108), ("2002::", 112), ("2a00::5efe:0:0", 32), ("fc00::", 121), ("fe80::", 118), ("100::", 65),
@@ -122,7 +123,5 @@ def test_what_pydantic_ai_refuses_is_refused(address: IPv4Address | IPv6Address)
 def test_the_networks_that_pydantic_ai_lists_are_refused() -> None:
     from pydantic_ai import _ssrf
 
-    listed = [network for network in _ssrf._PRIVATE_NETWORKS]
-
-    assert [net for net in listed if not (why_not_public(net[0]) and why_not_public(net[-1]))] == []
+    assert [net for net in _ssrf._PRIVATE_NETWORKS if not (why_not_public(net[0]) and why_not_public(net[-1]))] == []
     assert all(map(is_metadata, [*_ssrf._CLOUD_METADATA_IPV4, *_ssrf._CLOUD_METADATA_IPV6]))

@@ -13,6 +13,7 @@ from toolhaft.attach.configuration_file import ConfigurationError, read_file
 from toolhaft.attach.configuration_keys import CommandKeys, HookKeys, Keys, WorkspaceKeys
 from toolhaft.attach.configuration_lines import Key, Lines
 from toolhaft.attach.configuration_mistakes import line_of, mistakes
+from toolhaft.discovery import BUILT_IN, discover_package
 from toolhaft.exceptions import ToolDefinitionError
 from toolhaft.makers import http_tool_of
 from toolhaft.pipeline.confirmation import Mode
@@ -65,7 +66,18 @@ class Configuration:
         return (*([named] if isinstance(named, str) else named), *made) if made else named
 
     def http_tools(self) -> tuple[Callable[..., Awaitable[Any]], ...]:
-        """New tools, one for each of `[[http_tools]]`. Raises `ConfigurationError` for one that cannot work."""
+        """New tools, one for each of `[[http_tools]]`.
+
+        Raises `ConfigurationError` for one that cannot work, or whose name another tool has.
+        """
+        taken = set(discover_package(BUILT_IN).names) if self.keys.http_tools else set[str]()
+        for place, tool in enumerate(self.keys.http_tools):
+            if tool.name in taken:
+                raise ConfigurationError(
+                    f"{self.source('http_tools', place)}: http_tools[{place}].name: another tool is called "
+                    f"{tool.name!r}. Use another name."
+                )
+            taken.add(tool.name)
         return tuple(self._http_tool(place) for place in range(len(self.keys.http_tools)))
 
     @property
