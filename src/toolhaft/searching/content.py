@@ -101,13 +101,15 @@ def with_context(cut: Cut, query: Query, tree: Tree) -> FileMatches:
 
 
 def _lines_at(file: BinaryIO, numbers: set[int]) -> dict[int, bytes]:
-    last, number, found = max(numbers, default=0), 1, dict[int, bytes]()
+    last, here, found = max(numbers, default=0), 1, dict[int, bytes]()
     for part in pieces(file):
-        for line in BytesIO(part):
-            if number in numbers:
-                found.setdefault(number, line.removesuffix(b"\n"))
-            number += line.endswith(b"\n")
-        if number > last:
+        ends = part.count(b"\n")
+        if not numbers.isdisjoint(range(here, here + ends + 1)):
+            for number, line in enumerate(BytesIO(part), here):
+                if number in numbers:
+                    found.setdefault(number, line.removesuffix(b"\n"))
+        here += ends
+        if here > last:
             break
     return found
 
