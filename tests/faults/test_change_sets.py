@@ -111,6 +111,35 @@ def test_changes_of_the_same_files_in_opposite_order_all_come_through(tmp_path: 
     assert [(tmp_path / name).read_text() for name in ("a", "b")] == [str(4 * changes)] * 2
 
 
+PATCHES = """
+import asyncio, sys
+from toolhaft import use_workspace
+from toolhaft.tools import apply_patch
+mine, names, changes = sys.argv[2], sys.argv[3].split(","), int(sys.argv[4])
+async def main():
+    for number in range(changes):
+        hunk = f"@@ @@\\n-{mine}: {number}.\\n+{mine}: {number + 1}.\\n"
+        await apply_patch("".join(f"--- a/{name}\\n+++ b/{name}\\n{hunk}" for name in names))
+with use_workspace(sys.argv[1]):
+    asyncio.run(main())
+"""
+
+
+def test_of_patches_of_the_same_files_in_opposite_order_none_is_refused(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("\n".join(f"{process}: 0." for process in range(4)))
+    changes = 50 if STRESS else 10
+
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PATCHES, str(tmp_path), str(mine), names, str(changes)])
+        for mine, names in enumerate(("a,b,c", "c,b,a", "b,c,a", "c,a,b"))
+    ]
+
+    assert [process.wait() for process in processes] == [0] * 4
+    for name in ("a", "b", "c"):
+        assert (tmp_path / name).read_text().split("\n") == [f"{process}: {changes}." for process in range(4)]
+
+
 UNDO = """
 import sys
 from toolhaft.workspace import LocalWorkspace

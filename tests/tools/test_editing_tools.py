@@ -366,6 +366,30 @@ async def test_a_plan_is_refused_when_the_files_have_changed(root: Path, tool: A
     assert state(root) == before
 
 
+LINKED = [
+    (edit_file, {"filepath": "link", "old_str": "same", "new_str": "new"}),
+    (write_file, {"filepath": "link", "content": "new", "mode": "overwrite"}),
+    (apply_patch, {"patch": "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-same\n+new\n"}),
+    (delete_file, {"filepath": "link"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), LINKED, ids=lambda value: getattr(value, "__name__", ""))
+async def test_a_plan_is_refused_when_a_link_leads_elsewhere(root: Path, tool: Any, args: dict[str, Any]) -> None:
+    for name in ("one", "other"):
+        (root / name).write_text("same\n")
+    (root / "link").symlink_to("one")
+    preview = await tool_spec(tool).preview(**args)
+    (root / "link").unlink()
+    (root / "link").symlink_to("other")
+    before = state(root)
+
+    with pytest.raises(FileOperationError, match="not the plan"):
+        await tool(**args, expected_hash=facts(preview)["plan_id"])
+
+    assert state(root) == before
+
+
 async def test_an_expected_hash_is_that_of_the_file_as_it_was_read(root: Path) -> None:
     read = sha256((root / "README.md").read_bytes())
     os.utime(root / "README.md", (1, 1))  # to touch a file is not to change it
@@ -389,6 +413,8 @@ async def test_the_diff_is_there_however_the_path_is_written(root: Path, path: s
 
     assert "-    return a + b" in edited
     assert facts(edited)["diff"][0]["path"] == "src/add.py"
+    assert facts(edited)["diff"][0]["unified"].startswith("--- a/src/add.py\n+++ b/src/add.py\n")
+    assert facts(deleted)["diff"][0]["unified"].startswith("--- a/src/add.py\n")
     assert "-    return b + a" in deleted
 
 
@@ -423,6 +449,42 @@ async def test_one_file_by_two_names_in_a_patch_is_refused(root: Path) -> None:
         await apply_patch(PATCH + second)
 
     assert state(root) == before
+
+
+@pytest.mark.parametrize(("old", "new"), [("\ufeff", "\ufeff"), ("\ufeff", ""), ("", "\ufeff")])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+async def test_a_patch_may_show_the_byte_order_mark(root: Path, old: str, new: str, encoding: str) -> None:
+    """As the patches of git and diff do; without it such a file could not lose its mark, nor another one get it."""
+    (root / "f").write_bytes(f"{old}one\ntwo\n".encode(encoding))
+
+    await apply_patch(f"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-{old}one\n+{new}One\n two\n")
+
+    assert (root / "f").read_bytes() == f"{new}One\ntwo\n".encode(encoding)
+
+
+@pytest.mark.parametrize("path", ["new/", "new/."])
+async def test_the_name_of_a_folder_makes_no_file(root: Path, path: str) -> None:
+    with pytest.raises(FileOperationError, match="directory"):
+        await write_file(path, "x")
+
+    assert not (root / "new").exists()
+
+
+@pytest.mark.parametrize("thing", ["folder", "fifo", "file in the way"])
+async def test_undo_is_refused_where_something_else_stands_now(root: Path, thing: str) -> None:
+    (root / "d").mkdir()
+    (root / "d" / "f").write_text("old")
+    removed = await delete_file("d/f")
+    if thing == "folder":
+        (root / "d" / "f").mkdir()
+    elif thing == "fifo":
+        os.mkfifo(root / "d" / "f")
+    else:
+        (root / "d").rmdir()
+        (root / "d").write_text("")
+
+    with pytest.raises(ToolExecutionError, match=r"nothing was: 'd/f' changed since"):
+        await undo_change(facts(removed)["change_id"])
 
 
 async def test_undo_shows_what_it_did(root: Path) -> None:

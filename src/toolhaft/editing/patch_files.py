@@ -6,7 +6,7 @@ from toolhaft.editing.patch_model import FilePatch, PatchError, PatchProblem
 from toolhaft.editing.patch_names import is_safe, tidy
 from toolhaft.editing.refusal import Reason
 
-__all__ = ["existing_path", "matches_filepath", "new_path"]
+__all__ = ["existing_path", "matches_filepath", "new_path", "possible_paths"]
 
 # What git writes before the names of the two sides; the single letters after the first are its mnemonic prefixes.
 _PREFIXES = frozenset("abciwo")
@@ -38,6 +38,11 @@ def new_path(section: FilePatch) -> str:
     """The path of the file as it will be called; checked not to lead outside."""
     old, new = _candidates(section)[0]
     return _checked(new if new is not None else old or "")
+
+
+def possible_paths(section: FilePatch) -> set[str]:
+    """Every path that the section may be about, whether there is such a file or not; none that leads outside."""
+    return {name for pair in _pairs(section) for name in pair if name is not None and is_safe(name)}
 
 
 def matches_filepath(section: FilePatch, filepath: str) -> bool:

@@ -4,12 +4,12 @@ The plan is made on texts that a callable gives; nothing is written. Whoever wri
 because every hunk of every file has its place before the first byte changes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from toolhaft.editing.exact import Edit, spliced
 from toolhaft.editing.patch_apply import PlacedHunk, apply_hunks
-from toolhaft.editing.patch_files import existing_path, matches_filepath, new_path
+from toolhaft.editing.patch_files import existing_path, matches_filepath, new_path, possible_paths
 from toolhaft.editing.patch_model import FilePatch, Kind, PatchError, PatchProblem
 from toolhaft.editing.patch_parse import parse_patch
 from toolhaft.editing.refusal import Reason
@@ -47,19 +47,25 @@ class FileChange:
         return spliced(self.old_text, self.edits)
 
 
-def plan_patch(patch: str, read: Read, *, filepath: str | None = None) -> tuple[FileChange, ...]:
+def plan_patch(
+    patch: str, read: Read, *, filepath: str | None = None, reserve: Callable[[Iterable[str]], None] | None = None
+) -> tuple[FileChange, ...]:
     r"""The changes that `patch` makes, one for each file; raises `PatchError` with every problem there is.
 
     `read` gives the text of a file, None where there is none; what it raises comes through. It is only asked for paths
     that are relative and without `..`, and for `filepath`. With `filepath` the patch may be about that file only; then
-    its headers may be missing, or give only the end of the path.
+    its headers may be missing, or give only the end of the path. `reserve` is told every path that may be read, before
+    the first one is: not all of them need exist.
 
     >>> plan_patch("--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-a\n+b\n", {"f.txt": "a\n"}.get)[0].text
     'b\n'
     """
     tree = _Tree(read)
     problems: list[PatchProblem] = []
-    for section in parse_patch(patch):
+    sections = parse_patch(patch)
+    if reserve is not None and filepath is None:
+        reserve(set[str]().union(*map(possible_paths, sections)))
+    for section in sections:
         try:
             tree.make(_change(_meant(section, filepath), tree))
         except PatchError as refused:

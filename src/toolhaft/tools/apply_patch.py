@@ -1,5 +1,6 @@
 """Apply a patch to one file or many: all of it, or nothing."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -24,6 +25,8 @@ from toolhaft.workspace.changes import ChangeSet
 from toolhaft.workspace.text import UTF_8, Encoding, encode
 
 _EXECUTABLE = 0o111
+# A patch as diff and git make it, of a file that begins with a byte order mark or gets one.
+_SHOWS_MARK = r"(?m)^[ +-]\ufeff"
 _NO_DIFF = UnifiedDiff(text="", added=0, removed=0, truncated=False)
 
 
@@ -51,21 +54,26 @@ async def apply_patch(patch: str, filepath: str | None = None, expected_hash: st
 async def _apply(patch: str, filepath: str | None, expected_hash: str | None, *, preview: bool) -> ToolText:
     def stage(change: ChangeSet) -> Staged:
         encode(patch)  # what cannot be written at all is refused before anything else
-        return _Patch(change).staged(patch, filepath)
+        return _Patch(change, shows_mark=bool(re.search(_SHOWS_MARK, patch))).staged(patch, filepath)
 
     return await change_files("apply_patch", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
 
 
 class _Patch:
-    """One patch on its way into a change set; remembers how each file that it read is encoded."""
+    """One patch on its way into a change set; remembers how each file that it read is encoded.
 
-    def __init__(self, change: ChangeSet) -> None:
+    With `shows_mark` a byte order mark counts as a character of the first line, as the patch shows it; else the patch
+    knows nothing of it, and it stays.
+    """
+
+    def __init__(self, change: ChangeSet, *, shows_mark: bool) -> None:
         self._change = change
+        self._shows_mark = shows_mark
         self._encodings: dict[str, Encoding] = {}
         self._before: dict[str, bytes] = {}
 
     def staged(self, patch: str, filepath: str | None) -> Staged:
-        planned = [*plan_patch(patch, self._read, filepath=filepath)]
+        planned = [*plan_patch(patch, self._read, filepath=filepath, reserve=self._change.reserve)]
         self._check_apart(planned)
         told = ", ".join(_told(change) for change in planned)
         facts = {"hunks": [_hunk(change.path, asdict(hunk)) for change in planned for hunk in change.hunks]}
@@ -96,7 +104,10 @@ class _Patch:
             self._before[path] = self._change.read(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        text, self._encodings[path] = decode_loosely(self._before[path])
+        text, encoding = decode_loosely(self._before[path])
+        if self._shows_mark and encoding.bom:
+            text, encoding = f"\ufeff{text}", encoding._replace(bom=b"")
+        self._encodings[path] = encoding
         return text
 
     def _without_text(self, change: FileChange) -> tuple[FileChange, list[Edit[bytes]] | None]:

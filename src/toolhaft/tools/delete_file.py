@@ -23,11 +23,11 @@ async def delete_file(filepath: str, expected_hash: str | None = None) -> str:
 
 async def _delete(filepath: str, expected_hash: str | None, *, preview: bool) -> ToolText:
     def stage(change: ChangeSet) -> Staged:
-        removed = change.delete(filepath)
+        removed, name = change.delete(filepath), change.name(filepath)
         if removed is None:
-            return Staged(sentence=f"Removed the link {filepath}; what it leads to is still there.", diffs={}, facts={})
-        diff = content_diff(filepath, removed, None)
-        return Staged(sentence=f"Removed {filepath} ({len(removed):,} bytes).", diffs={filepath: diff}, facts={})
+            return Staged(sentence=f"Removed the link {name}; what it leads to is still there.", diffs={}, facts={})
+        diff = content_diff(name, removed, None)
+        return Staged(sentence=f"Removed {name} ({len(removed):,} bytes).", diffs={name: diff}, facts={})
 
     try:
         return await change_files("delete_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)

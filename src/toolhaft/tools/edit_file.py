@@ -36,17 +36,17 @@ async def _edit(
     filepath: str, old_str: str, new_str: str, replace_all: bool, expected_hash: str | None, *, preview: bool
 ) -> ToolText:
     def stage(change: ChangeSet) -> Staged:
-        data = change.read(filepath)
+        data, name = change.read(filepath), change.name(filepath)
         try:
-            new, diff, count = replaced_exactly(filepath, data, old_str, new_str, replace_all=replace_all)
+            new, diff, count = replaced_exactly(name, data, old_str, new_str, replace_all=replace_all)
         except EditError as error:
             if error.reason is Reason.NOT_FOUND and len(data) <= _MAX_BYTES_COMPARED:
                 raise EditError(error.reason, f"{error} {_nearest(data, old_str)}") from error
             raise
         change.write(filepath, new)
         places = "1 place" if count == 1 else f"{count} places"
-        sentence = f"Edited {filepath}: {places}, {counted([diff])}."
-        return Staged(sentence=sentence, diffs={filepath: diff}, facts={"replacements": count})
+        sentence = f"Edited {name}: {places}, {counted([diff])}."
+        return Staged(sentence=sentence, diffs={name: diff}, facts={"replacements": count})
 
     return await change_files("edit_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
 

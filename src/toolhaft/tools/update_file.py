@@ -47,14 +47,14 @@ async def _update(
         for given in (old_text, new_text):
             encode(given)  # what cannot be written at all is refused before anything else
         refuse_placeholder(old_text, new_text)
-        data = change.read(filepath)
-        exact = _exactly(filepath, data, old_text, new_text, replace_all=replace_all)
-        new, diff, count, rung = exact or _nearly(filepath, data, old_text, new_text, replace_all=replace_all)
+        data, name = change.read(filepath), change.name(filepath)
+        exact = _exactly(name, data, old_text, new_text, replace_all=replace_all)
+        new, diff, count, rung = exact or _nearly(name, data, old_text, new_text, replace_all=replace_all)
         change.write(filepath, new)
         how = "" if rung == "exact" else f" The old text was not found exactly; matched by {rung}."
         places = "1 place" if count == 1 else f"{count} places"
-        sentence = f"Updated {filepath}: {places}, {counted([diff])}.{how}"
-        return Staged(sentence=sentence, diffs={filepath: diff}, facts={"replacements": count, "rung": rung})
+        sentence = f"Updated {name}: {places}, {counted([diff])}.{how}"
+        return Staged(sentence=sentence, diffs={name: diff}, facts={"replacements": count, "rung": rung})
 
     return await change_files("update_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
 

@@ -48,10 +48,11 @@ async def _write(filepath: str, content: str, mode: Mode, expected_hash: str | N
             raise FileExistsError(filepath)
         new = old + encode_more(content, after=old) if old is not None and mode == "append" else encode(content)
         change.write(filepath, new)
-        diff = content_diff(filepath, old, new)
+        name = change.name(filepath)
+        diff = content_diff(name, old, new)
         verb = "Created" if old is None else {"overwrite": "Replaced", "append": "Appended to"}[mode]
-        sentence = f"{verb} {filepath} ({len(new):,} bytes), {counted([diff])}."
-        return Staged(sentence=sentence, diffs={filepath: diff}, facts={"created": old is None, "size": len(new)})
+        sentence = f"{verb} {name} ({len(new):,} bytes), {counted([diff])}."
+        return Staged(sentence=sentence, diffs={name: diff}, facts={"created": old is None, "size": len(new)})
 
     try:
         return await change_files("write_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)

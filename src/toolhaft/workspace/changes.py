@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,7 +35,8 @@ class FileChange:
     `path` is relative to the workspace as a model should see it, `old_path` the one before a rename, or in a file that
     was `created` the one it is a copy of. `size` and `version` are those of the new file; a preview and other
     workspaces know no version. Modes are permission bits, None where there is no file or the workspace does not tell;
-    `mode_asked` are those the change named.
+    `mode_asked` are those the change named. `means` is what the paths mean once links are followed, for the plan; and
+    of a link that is removed itself, where it leads.
     """
 
     path: str
@@ -46,6 +48,7 @@ class FileChange:
     mode_before: int | None = None
     mode_after: int | None = None
     mode_asked: int | None = None
+    means: tuple[str, ...] = ()
     before: Digest | None = field(default=None, repr=False, compare=False)
     after: Digest | None = field(default=None, repr=False, compare=False)
 
@@ -75,9 +78,9 @@ class Applied:
 
 
 def plan_id(files: tuple[FileChange, ...]) -> str:
-    """Return the digest of a plan over path, content before and after, and mode of every file."""
+    """Return the digest of a plan over path and what it means, content before and after, and mode of every file."""
     rows = [
-        [file.path, file.old_path, file.before_hash, file.after_hash, file.mode_asked]
+        [file.path, file.old_path, *file.means, file.before_hash, file.after_hash, file.mode_asked]
         for file in sorted(files, key=lambda file: file.path)
     ]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]
@@ -130,6 +133,14 @@ class ChangeSet(ABC):
             raise RuntimeError("a change is applied when its block ends, and not if it raises. Ask after the block.")
         return self._applied
 
+    @abstractmethod
+    def reserve(self, paths: Iterable[str]) -> None:
+        """Hold several files before the first is read, so that of two changes of the same files none is refused.
+
+        Otherwise each is held as it is read, and of two changes that want what the other holds one gives way. Paths
+        that mean no file that can be held are passed over; what is wrong with them is told when they are used.
+        """
+
     def read(self, path: str) -> bytes:
         """Return what a file holds, or is staged to hold; nobody else's tools change it before the block ends.
 
@@ -178,6 +189,10 @@ class ChangeSet(ABC):
         content = None if target.is_link else target.data if target.staged else self._content(target)
         target.stage(None)
         return content
+
+    @abstractmethod
+    def name(self, path: str) -> str:
+        """Return a path as a model should see it: relative to the workspace, however it was given."""
 
     def key(self, path: str) -> object:
         """Return what tells a file from every other one, by whatever name it is called."""

@@ -9,7 +9,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -21,10 +21,12 @@ __all__ = [
     "FileChangedError",
     "HeldFile",
     "Locks",
+    "OpenFile",
     "Version",
     "WriteMode",
     "Written",
     "hold",
+    "open_for_change",
     "open_regular",
     "refuse_irregular",
 ]
@@ -82,6 +84,15 @@ def _irregular(path: str) -> OSError:
     return OSError(errno.EINVAL, "not a regular file but a FIFO, socket, device or link, which has no content", path)
 
 
+class OpenFile(NamedTuple):
+    """A file that is open as `fd`, under the name that it was found by; `given` is what the caller wrote."""
+
+    fd: int
+    folder: int
+    name: str
+    given: str
+
+
 class Locks:
     """The locks of one change. A file that has two names is locked once.
 
@@ -106,6 +117,20 @@ class Locks:
             for other in later:
                 _wait_for_lock(self._mine[other], given)
         self._mine[file] = fd
+
+    def take_all(self, files: Iterable[OpenFile]) -> bool:
+        """Lock open files in the order that is the same for everybody; False where one was replaced meanwhile.
+
+        Then none is locked, and whoever wants them opens them anew.
+        """
+        ordered = sorted(files, key=lambda file: _identity(file.fd))
+        for file in ordered:
+            self.take(file.fd, file.given)
+        if all(is_name_of(file.fd, file.name, folder=file.folder) for file in ordered):
+            return True
+        for file in ordered:
+            self.forget(file.fd)
+        return False
 
     def forget(self, fd: int) -> None:
         """Take no more account of a file that is about to be closed."""
@@ -151,7 +176,7 @@ def hold(
 
 def _open_held(folder: int, name: str, *, given: str, access: int, locks: Locks | None) -> int | None:
     while True:
-        fd = _open_for_change(folder, name, given=given, access=access)
+        fd = open_for_change(folder, name, given=given, access=access)
         if fd is None or locks is None:
             return fd
         try:
@@ -165,7 +190,7 @@ def _open_held(folder: int, name: str, *, given: str, access: int, locks: Locks 
         os.close(fd)  # replaced while we waited: the lock is on a file that has no name any more
 
 
-def _open_for_change(folder: int, name: str, *, given: str, access: int) -> int | None:
+def open_for_change(folder: int, name: str, *, given: str, access: int) -> int | None:
     """Open an existing regular file as whoever writes in place would, so that it is refused where that would be."""
     try:
         # Asked before opening: opening a device for writing can already do something.

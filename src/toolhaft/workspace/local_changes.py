@@ -2,15 +2,19 @@
 
 import errno
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 
 from .beneath import Place
 from .changes import Applied, ChangeSet
-from .files import Locks, hold
+from .files import Locks, OpenFile, hold, open_for_change
 from .local_target import LocalTarget, link_at
 from .publication import Ground, Publication, shown
 from .replace import HeldFile
+
+# How often several files are opened anew because somebody replaced one of them while the others were waited for.
+_MAX_ROUNDS = 100
 
 
 class LocalChangeSet(ChangeSet):
@@ -34,7 +38,7 @@ class LocalChangeSet(ChangeSet):
             self.ground.access.check_change(place.path, path)
             if place.path in self._targets:
                 return self._targets[place.path]
-            if not place.exists and path.endswith("/"):
+            if not place.exists and path.endswith(("/", "/.")):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             folder = self._open_folder(place)
             link = None if follow_last or not place.exists else link_at(place)
@@ -47,11 +51,42 @@ class LocalChangeSet(ChangeSet):
         self._targets[place.path] = target
         return target
 
+    def reserve(self, paths: Iterable[str]) -> None:
+        """Hold several files in the order that is the same for every change."""
+        names = list(paths)
+        if self._locks is None or len(names) < 2:
+            return
+        for _ in range(_MAX_ROUNDS):
+            with ExitStack() as stack:
+                files = [file for name in names if (file := self._opened(name, stack)) is not None]
+                if self._locks.take_all(files):
+                    self._stack.enter_context(stack.pop_all())
+                    return
+
+    def _opened(self, path: str, stack: ExitStack) -> OpenFile | None:
+        try:
+            with self.ground.root.locate(path) as place:
+                self.ground.access.check_change(place.path, path)
+                if place.missing:
+                    return None
+                folder = self._open_folder(place)
+                fd = open_for_change(folder, place.name, given=path, access=os.O_RDONLY)
+        except (OSError, ValueError):  # told when the path is used
+            return None
+        if fd is None:
+            return None
+        stack.callback(os.close, fd)
+        return OpenFile(fd=fd, folder=folder, name=place.name, given=path)
+
     def open_image(self, path: str) -> int:
         """Return a descriptor of a before-image, open until the block has ended."""
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         self._stack.callback(os.close, fd)
         return fd
+
+    def name(self, path: str) -> str:
+        """Return a path as a model should see it."""
+        return self.ground.relative(path)
 
     def apply(self) -> Applied:
         """Do what was staged, all of it or nothing."""

@@ -131,6 +131,7 @@ class LocalTarget(Target):
             deleted=self.data is None and self.new_link is None,
             mode_before=mode_before,
             mode_asked=self.mode,
+            means=_means(self) + (() if source is None else _means(source)),
             mode_after=self._mode_after(after, mode_before),
             before=origin.old,
             after=self.new,
@@ -142,6 +143,11 @@ class LocalTarget(Target):
         if after is not None:
             return after.mode
         return self.mode if self.mode is not None else mode_before
+
+
+def _means(target: Target) -> tuple[str, ...]:
+    assert isinstance(target, LocalTarget)
+    return (target.place.path,) if target.link is None else (target.place.path, target.link)
 
 
 def link_at(place: Place) -> str | None:

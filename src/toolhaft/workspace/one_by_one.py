@@ -4,6 +4,7 @@ On an error it puts back what it wrote already; a kill in between, or a change t
 is not guarded against, and nothing can be undone afterwards. The notes say so.
 """
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from .changes import Applied, ChangeSet, FileChange, Target
@@ -66,6 +67,13 @@ class OneByOne(ChangeSet):
         super().__init__(preview=preview, expected_plan=expected_plan)
         self._files = files
         self._targets: dict[str, FarTarget] = {}
+
+    def reserve(self, paths: Iterable[str]) -> None:
+        """Do nothing: there are no locks elsewhere."""
+
+    def name(self, path: str) -> str:
+        """Return a path as a model should see it."""
+        return self._files.relative(path)
 
     def apply(self) -> Applied:
         """Write what was staged, file by file; on an error, put back what was written."""

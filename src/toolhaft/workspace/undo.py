@@ -1,5 +1,6 @@
 """Take back a change set: bytes, modes and existence, as a change set of its own, so that this can be undone too."""
 
+import errno
 import os
 import stat
 
@@ -12,6 +13,8 @@ from .records import Entry, FileState, is_in
 from .recovery import remove_new_folders
 from .replace import Version
 
+_SOMETHING_ELSE = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.ELOOP})
+
 
 def undo(ground: Ground, change_id: str) -> Applied:
     """Return what was changed back.
@@ -21,15 +24,17 @@ def undo(ground: Ground, change_id: str) -> Applied:
     intent, entries = ground.journal.find(change_id)
     change = LocalChangeSet(ground, f"undo {change_id}")
     try:
-        targets = [_hold(change, entry) for entry in entries]
-        changed = [entry.path for entry, target in zip(entries, targets, strict=True) if not _is_as_left(entry, target)]
+        change.reserve(entry.path for entry in entries)
+        held = [(entry, _hold(change, entry)) for entry in entries]
+        changed = [entry.path for entry, target in held if target is None or not _is_as_left(entry, target)]
         if changed:
             raise UndoRefusedError(
                 f"change {change_id!r} cannot be undone, and nothing was: {', '.join(map(repr, changed))} changed "
                 "since. Look at what is there now and change it back by hand."
             )
         try:
-            for entry, target in zip(entries, targets, strict=True):
+            for entry, target in held:
+                assert target is not None
                 _stage(change, entry, target)
         except FileNotFoundError as error:  # an image that was pruned meanwhile
             raise ground.journal.unknown(change_id) from error
@@ -40,8 +45,15 @@ def undo(ground: Ground, change_id: str) -> Applied:
     return applied
 
 
-def _hold(change: LocalChangeSet, entry: Entry) -> LocalTarget:
-    return change.hold(entry.path, follow_last=False, access=os.O_RDONLY if entry.before is None else os.O_RDWR)
+def _hold(change: LocalChangeSet, entry: Entry) -> LocalTarget | None:
+    """Hold a file of the change set; None where a folder, a FIFO or the like has its name or stands in its way now."""
+    access = os.O_RDONLY if entry.before is None else os.O_RDWR
+    try:
+        return change.hold(entry.path, follow_last=False, access=access)
+    except OSError as error:
+        if error.errno not in _SOMETHING_ELSE:
+            raise
+        return None
 
 
 def _is_as_left(entry: Entry, target: LocalTarget) -> bool:
