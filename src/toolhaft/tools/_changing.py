@@ -16,6 +16,7 @@ from pydantic_ai import ModelRetry
 from toolhaft.editing.diff import UnifiedDiff, edits_diff, unified_diff
 from toolhaft.editing.exact import Edit, replace_exact
 from toolhaft.editing.refusal import EditError
+from toolhaft.exceptions import ToolExecutionError
 from toolhaft.spec import FileDiff, ToolText
 from toolhaft.workspace import Files, workspace
 from toolhaft.workspace.changes import Applied, ChangeSet, FileChange
@@ -74,6 +75,13 @@ async def change_files(
         return await workspace().in_thread(work)
     except EditError as error:
         raise ModelRetry(_valid(str(error))) from error
+    except MemoryError as error:
+        raise ToolExecutionError(
+            tool,
+            "a file is held in memory while it is changed, and there is not enough of it. Nothing was changed.",
+            error,
+            suggested_fix="Change a large file by a command that works line by line, such as sed.",
+        ) from error
 
 
 def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText:
