@@ -9,20 +9,24 @@ from pathlib import Path
 import pytest
 
 NOBODY = 65534
+REPEATS = 20 if os.environ.get("TOOLHAFT_STRESS") else 2
 
-# Becomes an ordinary user where it is root, then tries one write and prints the error.
+# Becomes an ordinary user where it is root, then tries to write again and again and prints each outcome once.
 AS_USER = """
 import os, sys
 from toolhaft.workspace import LocalWorkspace
 LocalWorkspace(sys.argv[1]).open_file("warm.txt").close()
 if os.geteuid() == 0 and sys.argv[3] == "user":
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
-try:
-    LocalWorkspace(sys.argv[1]).replace_file(sys.argv[2], b"new", mode=sys.argv[4])
-except OSError as error:
-    print(type(error).__name__, error)
-else:
-    print("written")
+outcomes = set()
+for _ in range(int(sys.argv[5])):
+    try:
+        LocalWorkspace(sys.argv[1]).replace_file(sys.argv[2], b"new", mode=sys.argv[4])
+    except OSError as error:
+        outcomes.add(f"{type(error).__name__} {error}")
+    else:
+        outcomes.add("written")
+print(*outcomes, sep="\\n")
 """
 
 
@@ -46,9 +50,10 @@ def folder(tmp_path: Path) -> Generator[Path]:
 
 def write(folder: Path, path: str = "a.txt", *, who: str = "user", mode: str = "overwrite") -> str:
     child = subprocess.run(
-        [sys.executable, "-c", AS_USER, str(folder), path, who, mode], capture_output=True, text=True
+        [sys.executable, "-c", AS_USER, str(folder), path, who, mode, str(REPEATS)], capture_output=True, text=True
     )
     assert child.returncode == 0, child.stderr
+    assert len(child.stdout.splitlines()) == 1, child.stdout
     return child.stdout.strip()
 
 

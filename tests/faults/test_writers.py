@@ -6,17 +6,19 @@ import sys
 from pathlib import Path
 
 EDITS = 200 if os.environ.get("TOOLHAFT_STRESS") else 25
+ROUNDS = 20 if os.environ.get("TOOLHAFT_STRESS") else 1
 WRITERS = 8
 
 EDIT_OWN_LINE = """
-import sys
-from toolhaft.workspace import LocalWorkspace
-workspace, mine, edits = LocalWorkspace(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-for number in range(1, edits + 1):
-    with workspace.change("edit") as change:
-        lines = change.read("lines.txt").decode().split("\\n")
-        lines[mine] = f"writer {mine}: {number}"
-        change.write("lines.txt", "\\n".join(lines).encode())
+import asyncio, sys
+from toolhaft import use_workspace
+from toolhaft.tools import edit_file
+mine, edits = sys.argv[2], int(sys.argv[3])
+async def main():
+    for number in range(edits):
+        await edit_file("lines.txt", f"writer {mine}: {number}.", f"writer {mine}: {number + 1}.")
+with use_workspace(sys.argv[1]):
+    asyncio.run(main())
 """
 
 APPEND = """
@@ -37,12 +39,13 @@ def run_writers(code: str, folder: Path) -> None:
 
 
 def test_eight_processes_that_edit_different_lines_lose_no_edit(tmp_path: Path) -> None:
-    (tmp_path / "lines.txt").write_text("\n".join("untouched" for _ in range(WRITERS)))
+    for _ in range(ROUNDS):
+        (tmp_path / "lines.txt").write_text("\n".join(f"writer {n}: 0." for n in range(WRITERS)))
 
-    run_writers(EDIT_OWN_LINE, tmp_path)
+        run_writers(EDIT_OWN_LINE, tmp_path)
 
-    assert (tmp_path / "lines.txt").read_text().split("\n") == [f"writer {n}: {EDITS}" for n in range(WRITERS)]
-    assert os.listdir(tmp_path) == ["lines.txt"]
+        assert (tmp_path / "lines.txt").read_text().split("\n") == [f"writer {n}: {EDITS}." for n in range(WRITERS)]
+        assert os.listdir(tmp_path) == ["lines.txt"]
 
 
 def test_eight_processes_that_append_lose_no_line(tmp_path: Path) -> None:
