@@ -96,6 +96,54 @@ def call(
     raise typer.Exit(asyncio.run(call_once(tool, args, settings, as_json=as_json)))
 
 
+class Transport(StrEnum):
+    """How a client and a server of MCP speak."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+
+
+@app.command()
+def serve(
+    transport: Annotated[
+        Transport, typer.Argument(help="stdio for a client that starts this command, http on this machine.")
+    ] = Transport.STDIO,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Speak the Model Context Protocol.")] = False,
+    workspace: Workspace = None,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="yolo runs what is sensitive; else it is refused, or filed in --store.")
+    ] = Mode.CONFIRM_SENSITIVE,
+    dry_run: DryRun = False,
+    allow_commands: Commands = True,
+    allow_delete: Delete = False,
+    config: Config = None,
+    package: Annotated[
+        list[str] | None, typer.Option("--package", help="A package of tools to serve instead of the built-in ones.")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option("--store", help="File what needs approval here: SQLite file, redis://..., ...")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", help="For http: it listens on 127.0.0.1.")] = 8000,
+) -> None:
+    """Offer the tools to a client of another kind, with the pipeline before them."""
+    from toolhaft.cli.serve import serve_mcp
+    from toolhaft.cli.settings import Settings, load
+
+    if not mcp:
+        typer.echo("Say what to speak: toolhaft serve --mcp", err=True)
+        raise typer.Exit(2)
+    settings = Settings(
+        workspace=workspace,
+        mode=mode.value,
+        dry_run=dry_run,
+        allow_commands=allow_commands,
+        allow_delete=allow_delete,
+        configuration=load(config),
+    )
+    port_of_http = port if transport is Transport.HTTP else None
+    raise typer.Exit(asyncio.run(serve_mcp(settings, packages=package or (), store=store, port=port_of_http)))
+
+
 @app.command("classify")
 def classify_command(
     command: Annotated[str | None, typer.Argument(help="A command line for bash.")] = None,

@@ -92,7 +92,7 @@ async def audit(store: str, *, verify: bool) -> int:
 async def _desk(store: str) -> AsyncGenerator[Desk]:
     """A desk at a store; what goes wrong is told, and the program ends with status 2."""
     try:
-        async with _opened(store) as opened:
+        async with opened_store(store) as opened:
             yield Desk(opened)
     except _MISTAKES as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
@@ -100,7 +100,7 @@ async def _desk(store: str) -> AsyncGenerator[Desk]:
 
 
 @asynccontextmanager
-async def _opened(store: str) -> AsyncGenerator[ApprovalStore]:
+async def opened_store(store: str) -> AsyncGenerator[ApprovalStore]:
     """The store at an address: `redis://...`, `postgresql://...`, else a file of SQLite."""
     if store.startswith(("redis://", "rediss://")):
         from redis.asyncio import Redis  # the library of this store, and of no other
