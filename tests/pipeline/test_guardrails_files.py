@@ -156,6 +156,7 @@ async def test_what_no_rule_is_about_passes(rails: Guardrails, tool: Any, args: 
         {"path": "uv.lock"},
         {"path": ".env"},
         {"path": "a\0b/.env"},
+        {"path": ".env\0.txt"},
         {"paths": ["a\0b", "\ud800", "notes.txt"]},
         {"path": "\ud800/.env"},
         {"command": "cat api.secret"},
@@ -390,6 +391,11 @@ def test_access_elsewhere_is_asked_by_the_text_of_the_path(rails: Guardrails) ->
         ("*.lock", r"protected_files='\*.lock' is one text. Give a list"),
         (["ok", "*.{a,b}"], r"toolhaft.toml:9: protected_files\[1\] cannot be: .* has braces"),
         (["./"], r"toolhaft.toml:9: protected_files\[0\] cannot be: './' names no file"),
+        (["../uv.lock"], "'../uv.lock' matches no path"),
+        (["a/./b", "x"], "'a/./b' matches no path"),
+        (["~/x"], "'~/x' matches no path"),
+        ([r"migrations\*"], "matches no path"),
+        (["a[bc/d"], r"'a\[bc/d' has a '\[' without its '\]'"),
     ],
 )
 def test_a_pattern_that_would_match_nothing_is_an_error_at_once(patterns: Any, text: str) -> None:

@@ -84,6 +84,12 @@ async def test_an_answer_of_a_wrong_type_refuses(answer: object) -> None:
         await before(lambda told: answer).before_call(call_of())
 
 
+async def test_context_is_text_that_utf_8_can_carry() -> None:
+    result = await before(lambda told: {"additionalContext": "a \ud800"}).before_call(call_of())
+
+    assert result.context == ["a ?"]
+
+
 async def test_a_function_that_gives_an_awaitable_is_waited_for() -> None:
     async def no(told: Told) -> NoReturn:
         raise Block("no")

@@ -113,6 +113,7 @@ def test_configuration_adds_safe_commands_by_whole_words() -> None:
     assert classify("LD_PRELOAD=x mytool", safe_commands=safe).level is Level.DANGEROUS
     assert classify("mytool $(touch a)", safe_commands=safe).level is Level.DANGEROUS
     assert classify("sudo ls", safe_commands=["sudo"]).level is Level.BLOCKED
+    assert classify("rm a", safe_commands=["", " "]).level is Level.DANGEROUS
     assert classify("env rm -rf build", safe_commands=["env"]).level is Level.SAFE
     assert classify("env rm -rf /", safe_commands=["env"]).level is Level.BLOCKED
     assert classify("git -c alias.x='!rm -rf /' x", safe_commands=["git"]).level is Level.BLOCKED

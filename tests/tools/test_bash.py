@@ -155,12 +155,19 @@ async def test_a_folder_outside_is_refused(root: Path, cwd: str) -> None:
     assert caught.value.path == cwd
 
 
-@pytest.mark.parametrize("cwd", ["nope", "file"])
+@pytest.mark.parametrize("cwd", ["nope", "file", "a\0b", "\ud800"])
 async def test_what_is_no_folder_is_to_be_mended(root: Path, cwd: str) -> None:
     (root / "file").touch()
 
-    with pytest.raises(ModelRetry, match=f"cwd='{cwd}' is no folder of the workspace"):
-        await bash("ls", cwd=cwd)
+    for background in (False, True):
+        with pytest.raises(ModelRetry, match=re.escape(f"cwd={cwd!r} is no folder of the workspace")):
+            await bash("ls", cwd=cwd, background=background)
+
+
+@pytest.mark.parametrize("value", ["a\0b", "\ud800"])
+async def test_a_value_that_no_process_can_be_given_is_to_be_mended(root: Path, value: str) -> None:
+    with pytest.raises(ModelRetry, match="'A' cannot be set in the environment"):
+        await bash("ls", env={"A": value})
 
 
 @pytest.mark.parametrize("timeout", [0, 0.5, 601, -1, True, "30"])
@@ -172,7 +179,7 @@ async def test_a_timeout_that_is_not_1_to_600_whole_seconds_is_refused(root: Pat
 
 @pytest.mark.parametrize("command", ["", "  \n", "ls\0", "ls \ud800", "#" * (1 << 17)])
 async def test_what_is_no_command_is_to_be_mended(root: Path, command: str) -> None:
-    with pytest.raises(ModelRetry):
+    with pytest.raises(ModelRetry, match="is no command|the kernel takes"):
         await bash(command)
 
 

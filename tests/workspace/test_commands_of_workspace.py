@@ -27,6 +27,8 @@ QUICK = CommandRules(confinement="none")
         ({"safe_commands": "ls"}, TypeError, "Give a tuple"),
         ({"blocked_patterns": ("(",)}, ValueError, "no regular expression"),
         ({"default_timeout_seconds": 0}, ValueError, "use 1 to 600"),
+        ({"safe_commands": ("ls", " ")}, ValueError, "would make every command safe"),
+        ({"pass_env": ("AWS_*",)}, ValueError, "no variable's name"),
         ({"max_output_lines": 1}, ValueError, "Use 2 or more"),
     ],
 )

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 
 from toolhaft.makers import HttpToolConfig
 from toolhaft.pipeline.confirmation import Mode
-from toolhaft.workspace import DEFAULT_SENSITIVE_FILES, NetworkRules
+from toolhaft.workspace import DEFAULT_SENSITIVE_FILES, CommandRules, NetworkRules
 
 
 def _regular(pattern: str) -> str:
@@ -22,6 +22,16 @@ def _regular(pattern: str) -> str:
 
 def _host(name: str) -> str:
     NetworkRules(allowed_hosts=(name,))
+    return name
+
+
+def _safe_command(text: str) -> str:
+    CommandRules(safe_commands=(text,))
+    return text
+
+
+def _passed(name: str) -> str:
+    CommandRules(pass_env=(name,))
     return name
 
 
@@ -49,10 +59,10 @@ class CommandKeys(_Keys):
     enabled: StrictBool = True
     default_timeout: Annotated[StrictInt, Field(ge=1, le=600)] = 30
     max_output_lines: Annotated[StrictInt, Field(ge=2)] | None = 1_000
-    safe_commands: Texts = ()
+    safe_commands: tuple[Annotated[str, AfterValidator(_safe_command)], ...] = ()
     blocked_patterns: tuple[Annotated[str, AfterValidator(_regular)], ...] = ()
     allowed_only: StrictBool = False
-    pass_env: Texts = ()
+    pass_env: tuple[Annotated[str, AfterValidator(_passed)], ...] = ()
     network: StrictBool = True
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import posixpath
+import re
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
@@ -138,6 +139,13 @@ class FileRules:
 def _checked(pattern: str) -> None:
     if not pattern.strip("!./"):
         raise ValueError(f"{pattern!r} names no file.")
+    parts = pattern.removeprefix("!").removeprefix("./").removeprefix("/").removesuffix("/").split("/")
+    if not {"", ".", ".."}.isdisjoint(parts) or parts[0] == "~" or "\\" in pattern:
+        raise ValueError(
+            f"{pattern!r} matches no path: paths are relative to the workspace, with '/' between plain names."
+        )
+    if any("[" in part and not re.search(r"\[.[^/]*\]", part) for part in parts):
+        raise ValueError(f"{pattern!r} has a '[' without its ']'.")
     if "{" in pattern:
         raise ValueError(f"{pattern!r} has braces, which are no part of these globs. Write a pattern for each choice.")
 

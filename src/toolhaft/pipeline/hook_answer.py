@@ -75,7 +75,8 @@ _KEYS = "additionalContext and updatedInput"
 
 
 def bounded(text: str) -> str:
-    """The text, or its beginning and end where it is too long to be shown."""
+    """The text as UTF-8 can have it, or its beginning and end where it is too long to be shown."""
+    text = text.encode(errors="replace").decode()
     over = len(text) - MAX_CHARACTERS
     if over <= 0:
         return text

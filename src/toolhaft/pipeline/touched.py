@@ -71,13 +71,13 @@ def touched_by(call: Call) -> Touched:
         if words & _COMMANDS and (foreign or call.kind is ToolKind.SHELL):
             commands.append(text)
         elif words & _FOREIGN_PATHS if foreign else _names_path(name):
-            use = PathUse(_path_in(text), "read" if name == "cwd" else access)
-            (suspects if _ADDRESS.match(text) else paths).append(use)
+            use = "read" if name == "cwd" else access
+            (suspects if _ADDRESS.match(text) else paths).extend(PathUse(path, use) for path in _paths_in(text))
         else:
             if "old" not in words:  # what an edit replaces is not written
                 texts.append(_added(text) if words & _PATCHES else text)
             if foreign and _looks_like_path(text):
-                suspects.append(PathUse(_path_in(text), access))
+                suspects.extend(PathUse(path, access) for path in _paths_in(text))
     cwd = call.args.get("cwd")
     return Touched(
         paths=tuple(paths),
@@ -134,13 +134,13 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORDS.findall(name))
 
 
-def _path_in(text: str) -> str:
-    """The path of a text that may be a URI, up to where a program written in C stops reading it."""
+def _paths_in(text: str) -> tuple[str, ...]:
+    """The path of a text that may be a URI; where it holds a NUL, also what a program written in C reads of it."""
     if _URI.match(text):
         text = unquote(text.partition("://")[2])
     elif text[:5].casefold() == "file:":
         text = unquote(text[5:])
-    return text.partition("\0")[0]
+    return (text, text.partition("\0")[0]) if "\0" in text else (text,)
 
 
 def _looks_like_path(text: str) -> bool:

@@ -53,7 +53,7 @@ def classify(command: str, *, safe_commands: Iterable[str] = (), blocked_pattern
     """
     script = parse(command)
     judge = _Judge(
-        safe=tuple(tuple(text.split()) for text in safe_commands),
+        safe=tuple(tuple(text.split()) for text in safe_commands if text.split()),
         blocked=tuple(re.compile(pattern) for pattern in blocked_patterns),
     )
     worst = _SAFE

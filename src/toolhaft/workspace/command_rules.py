@@ -10,6 +10,8 @@ from toolhaft.shell import Level, Verdict, classify
 from .commands import check_timeout
 from .confine import ConfinementChoice
 
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.A)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRules:
@@ -45,6 +47,11 @@ class CommandRules:
             raise ValueError(
                 f"max_output_lines={self.max_output_lines} leaves no head and tail. Use 2 or more, or None."
             )
+        if not all(text.split() for text in self.safe_commands):
+            raise ValueError("an empty text in safe_commands would make every command safe. Write the command's words.")
+        for name in self.pass_env:
+            if not _VARIABLE.fullmatch(name):
+                raise ValueError(f"{name!r} in pass_env is no variable's name. Write each name in full, without '*'.")
         for pattern in self.blocked_patterns:
             try:
                 re.compile(pattern)

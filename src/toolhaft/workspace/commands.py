@@ -5,6 +5,7 @@ ended, by itself or not, no process of it is left: neither one in the background
 """
 
 import asyncio
+import errno
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from .confine import (
     private_as_seen,
 )
 from .dialogue import Start, answer, outcome_of, run_to_end
-from .environment import scrubbed
+from .environment import is_text, scrubbed
 from .hidden import SensitiveFiles, credentials
 from .jobs import Job
 from .outcome import CommandOutcome, Confinement, Limits
@@ -155,6 +156,7 @@ class Commands:
         self, command: str, *, cwd: str, timeout_seconds: float | None, env: Mapping[str, str] | None, network: bool
     ) -> Start:
         check_command_text(command)
+        check_folder_text(cwd)
         if self._choice == "none":  # nothing to look for on the disk
             return self._plan(command, cwd, timeout_seconds, env or {}, network)
         return await asyncio.to_thread(self._plan, command, cwd, timeout_seconds, env or {}, network)
@@ -210,12 +212,20 @@ def check_command_text(command: str) -> None:
     """Raise `ValueError` for what bash cannot be given."""
     if "\0" in command or not command.strip():
         raise ValueError(f"{command!r} is no command: it is empty or holds a NUL character. Give the text for bash.")
-    size = len(command.encode("utf-8", "surrogateescape"))
+    if not is_text(command):
+        raise ValueError(f"{command!r} is no command: it holds half of a surrogate pair. Write the whole character.")
+    size = len(command.encode())
     if size > _MAX_COMMAND_BYTES:
         raise ValueError(
             f"the command has {size} bytes, and the kernel takes {_MAX_COMMAND_BYTES}. "
             "Write it to a file in the workspace and run that."
         )
+
+
+def check_folder_text(cwd: str) -> None:
+    """Raise `FileNotFoundError` for a text that no path can be."""
+    if "\0" in cwd or not is_text(cwd):
+        raise FileNotFoundError(errno.ENOENT, "no path holds such a character", cwd)
 
 
 @cache

@@ -20,7 +20,7 @@ from pydantic_ai.workspaces.workspace import workspace_layers
 from toolhaft.shell import Verdict
 
 from .command_rules import CommandRules, check_verdict
-from .commands import Commands, JobNotFoundError, check_command_text
+from .commands import Commands, JobNotFoundError, check_command_text, check_folder_text
 from .commands_elsewhere import check_paths_elsewhere, run_elsewhere
 from .direct import DEFAULT_ACCESS, Elsewhere, Files
 from .files import WriteMode, Written
@@ -114,6 +114,7 @@ class ToolWorkspace(Workspace):
         that they would not touch, and `ValueError` for a text that is no command.
         """
         check_command_text(command)
+        check_folder_text(cwd)
         is_long = len(command) > _LONG_COMMAND
         classify = self.command_rules.classify
         verdict = await asyncio.to_thread(classify, command) if is_long else classify(command)
@@ -171,12 +172,13 @@ _JUDGED: ContextVar[bool] = ContextVar("toolhaft_judged", default=False)
 
 
 @contextmanager
-def judged() -> Generator[None]:
+def judged(passed: bool = True) -> Generator[None]:
     """Say that what the tools do in this block was judged by rules or by a person, who let it pass.
 
     Without it a command that is not known to be safe or a development tool is refused: there is nobody to ask.
+    `judged(False)` says that it was not: within a call that was, for what that call lets others do.
     """
-    token = _JUDGED.set(True)
+    token = _JUDGED.set(passed)
     try:
         yield
     finally:

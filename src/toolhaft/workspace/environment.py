@@ -70,11 +70,20 @@ def check_env(env: Mapping[str, str], pass_env: Sequence[str] = ()) -> None:
         _check(name, value, pass_env)
 
 
+def is_text(text: str) -> bool:
+    """Whether a process can be given this text: half of a surrogate pair has no bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check(name: str, value: str, pass_env: Sequence[str]) -> None:
-    if not _NAME.fullmatch(name) or "\0" in value:
+    if not _NAME.fullmatch(name) or "\0" in value or not is_text(value):
         raise ValueError(
-            f"{name!r} cannot be set in the environment: a name is letters, digits and '_', and a value holds no NUL. "
-            "Give it another name, or write the value to a file."
+            f"{name!r} cannot be set in the environment: a name is letters, digits and '_', and a value holds no NUL "
+            "and no half of a surrogate pair. Give it another name, or write the value to a file."
         )
     if _REFUSED.fullmatch(name) and name not in pass_env:
         raise ValueError(
