@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolhaft.exceptions import FileOperationError as FileOperationError
     from toolhaft.exceptions import ModelRetry as ModelRetry
     from toolhaft.exceptions import ToolExecutionError as ToolExecutionError
+    from toolhaft.makers.agent import agent_tool as agent_tool
     from toolhaft.makers.function import tool_from_function as tool_from_function
     from toolhaft.makers.http import http_tool as http_tool
     from toolhaft.makers.http_config import HttpToolConfig as HttpToolConfig
@@ -63,6 +64,7 @@ _NAMES_BY_HOME = {
     "toolhaft.decorators": ("base_tool", "file_tool"),
     "toolhaft.discovery": ("discover_directory", "discover_entry_points", "discover_package", "lazy_tools"),
     "toolhaft.exceptions": ("FileOperationError", "ModelRetry", "ToolExecutionError"),
+    "toolhaft.makers.agent": ("agent_tool",),
     "toolhaft.makers.function": ("tool_from_function",),
     "toolhaft.makers.http": ("http_tool",),
     "toolhaft.makers.http_config": ("HttpToolConfig",),

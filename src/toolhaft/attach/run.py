@@ -11,6 +11,7 @@ from pydantic_ai import DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.exceptions import RunCancelled, UserError
 
+from toolhaft.makers.agent import runs_above
 from toolhaft.pipeline.call import Call
 from toolhaft.pipeline.confirmation import AbortedError
 from toolhaft.spec import ToolKind, ToolSpec
@@ -65,9 +66,10 @@ def workspace_of(ctx: RunContext[Any]) -> AbstractContextManager[object]:
 
 
 def cancel_run(ctx: RunContext[Any], aborted: AbortedError) -> None:
-    """End the agent run, if there is one; without one the caller gets the exception."""
+    """End the agent run, if there is one, and those that wait for it; without one the caller gets the exception."""
     try:
-        ctx.cancel()
+        for run in (ctx, *runs_above()):
+            run.cancel()
     except UserError:
         if ctx.agent is not None:  # a durable engine's activity: whatever else is raised there is tried again for ever
             raise RunCancelled(str(aborted)) from aborted

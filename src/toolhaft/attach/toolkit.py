@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from pydantic_ai import ModelRetry, RunContext, ToolOutput
+from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, CombinedCapability, OutputContext, durable_operation
 from pydantic_ai.exceptions import RunCancelled
@@ -24,6 +24,8 @@ from toolhaft.attach.mcp_toolset import McpToolset
 from toolhaft.attach.profiles import chosen_tools
 from toolhaft.attach.run import workspace_of
 from toolhaft.attach.toolset import GovernedToolset, is_governed
+from toolhaft.decorators.making import AsyncFunction, ToolOptions
+from toolhaft.makers.agent import agent_tool
 from toolhaft.makers.mcp import McpTools
 from toolhaft.pipeline.confirmation import Answerer, Filing, Mode
 from toolhaft.pipeline.guardrails import Guardrails
@@ -158,6 +160,28 @@ class Toolkit(AbstractCapability[Any]):
         if args or settings:
             raise ValueError(f"file={file!r} says everything about the toolkit. Write the other settings there.")
         return cls.from_file(file)
+
+    def agent_tool(
+        self,
+        agent: Agent[Any, Any],
+        name: str,
+        description: str,
+        *,
+        request_limit: int = 50,
+        max_depth: int = 2,
+        **options: Unpack[ToolOptions],
+    ) -> AsyncFunction:
+        """Another agent as a tool of this toolkit: its agents get it, and the agent itself, down to `max_depth`.
+
+        The agent works with this toolkit, and its own tools are judged by the same pipeline; so the call itself is not
+        sensitive unless the options say so. See `toolhaft.makers.agent`.
+        """
+        given: ToolOptions = {"sensitive": False, **options}
+        tool = agent_tool(
+            agent, name, description, capabilities=[self], request_limit=request_limit, max_depth=max_depth, **given
+        )
+        self.toolset.add(tool)
+        return tool
 
     @property
     def output_type(self) -> ToolOutput[str]:

@@ -64,6 +64,12 @@ class GovernedToolset(FunctionToolset[Any]):
         self.pipeline = pipeline or Pipeline()
         self._place = None if workspace is None else governed_place(self.pipeline, workspace)
 
+    def add(self, tool: Callable[..., Any]) -> None:
+        """Add a decorated tool. Raises pydantic-ai's `UserError` where one of its name is there."""
+        spec = tool_spec(tool)
+        self.add_tool(spec.pydantic_tool())
+        self.specs[spec.name] = spec
+
     def add_tool(self, tool: Tool[Any]) -> None:
         """Add a tool. One that is no decorated function has no card: it counts as one that may do anything."""
         tool.metadata = {**(tool.metadata or {}), "toolhaft_leaf": _SEAL}
