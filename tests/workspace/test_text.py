@@ -32,6 +32,9 @@ line_noise = st.text(st.sampled_from("ab\r\n\v\f\x1c\x85\u2028\u2029"))
 
 RUSSIAN = "Это длинный текст на русском языке, написанный в старой кодировке.\n" * 3
 LEGACY = [
+    ("cp1252", "café one\ntwo\n"),
+    ("cp1252", "x = 1  # résumé\n"),
+    ("cp1252", "© 2020, 20 °C\n"),
     ("cp1252", "caf\u00e9\n" * 3),
     ("cp1252", "\u201cquoted\u201d\n"),
     ("cp1252", "He said \u201cit\u2019s fine\u201d \u2013 really\u2026\n"),
@@ -293,7 +296,7 @@ def test_chardet_is_loaded_only_for_legacy_files() -> None:
     code = (
         "import sys\nfrom toolhaft.workspace.text import detect\n"
         "detect(b'plain'); detect('h\\u00e9'.encode()); detect(b'\\0'); detect('a'.encode('utf-16'))\n"
-        "assert 'chardet' not in sys.modules\ndetect(b'caf\\xe9')\nassert 'chardet' in sys.modules"
+        "assert 'chardet' not in sys.modules\ndetect(b'\\xcf\\xf0\\xe8')\nassert 'chardet' in sys.modules"
     )
 
     subprocess.run([sys.executable, "-c", code], check=True)

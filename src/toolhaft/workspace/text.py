@@ -94,6 +94,10 @@ _NOT_ASCII = rb"[\x80-\xff]"
 _CONTROLS = rb"[\x00-\x07\x0e-\x19\x1c-\x1f]"
 
 
+# So few characters beside ASCII are taken for those of Windows and the web in Western languages.
+_FEW_CHARACTERS = 4
+
+
 def detect(sample: bytes, *, complete: bool = True) -> Encoding | None:
     r"""Return the encoding of a file that begins with `sample`, None when it is not text.
 
@@ -290,6 +294,8 @@ def _declared(sample: bytes, *, complete: bool) -> Encoding | None:
 def _guessed(sample: bytes, *, complete: bool) -> Encoding | None:
     if re.search(_CONTROLS, sample):
         return None
+    if _is_hardly_more_than_ascii(sample):
+        return Encoding(codec="cp1252", source="guessed")
     # Here, because it takes 60 ms and 10 MB that a program without legacy files never spends.
     import chardet
 
@@ -300,6 +306,15 @@ def _guessed(sample: bytes, *, complete: bool) -> Encoding | None:
     if codec is None or not _decodes(sample, codec, complete=complete):
         return None
     return Encoding(codec=codec, source="guessed")
+
+
+def _is_hardly_more_than_ascii(sample: bytes) -> bool:
+    """Whether there are a few characters, each alone among ASCII, such as in "café" or "20 °C".
+
+    Statistics say nothing about so little ("cafι" was one answer), and texts in other scripts have longer runs.
+    """
+    runs = re.findall(rb"[\x80-\xff]+", sample)
+    return len(runs) <= _FEW_CHARACTERS and all(len(run) == 1 and run >= b"\xa0" for run in runs)
 
 
 def _ascii_based(name: str) -> str | None:
