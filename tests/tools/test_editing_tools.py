@@ -464,10 +464,25 @@ async def test_a_patch_may_show_the_byte_order_mark(root: Path, old: str, new: s
 
 @pytest.mark.parametrize("path", ["new/", "new/."])
 async def test_the_name_of_a_folder_makes_no_file(root: Path, path: str) -> None:
-    with pytest.raises(FileOperationError, match="directory"):
+    with pytest.raises(ModelRetry, match="names a folder"):
         await write_file(path, "x")
 
     assert not (root / "new").exists()
+
+
+@pytest.mark.parametrize("path", ["src", ".", "README.md/f"])
+async def test_what_is_no_file_is_for_the_model_to_mend(root: Path, path: str) -> None:
+    calls = [
+        edit_file(path, "a", "b"),
+        update_file(path, "a", "b"),
+        write_file(path, "a", "overwrite"),
+        delete_file(path),
+        apply_patch("@@ -1 +1 @@\n-a\n+b\n", path),
+    ]
+
+    for call in calls:
+        with pytest.raises(ModelRetry, match=r"names a folder|through a file|no such file|not a path inside"):
+            await call
 
 
 @pytest.mark.parametrize("thing", ["folder", "fifo", "file in the way"])

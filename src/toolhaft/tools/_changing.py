@@ -5,6 +5,7 @@ thought through, and told: the diff for the model, the facts for the program.
 """
 
 import codecs
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,6 +76,14 @@ async def change_files(
         return await workspace().in_thread(work)
     except EditError as error:
         raise ModelRetry(_valid(str(error))) from error
+    except IsADirectoryError as error:
+        raise ModelRetry(
+            f"{_path(filepath, error)!r} names a folder, and only files are changed. Name a file in it."
+        ) from error
+    except NotADirectoryError as error:
+        raise ModelRetry(
+            f"{_path(filepath, error)!r} goes through a file as if it were a folder. Check the path."
+        ) from error
     except MemoryError as error:
         raise ToolExecutionError(
             tool,
@@ -109,6 +118,10 @@ def told(staged: Staged, applied: Applied, *, preview: bool = False) -> ToolText
         truncated=any(diff.truncated for diff in diffs),
         **staged.facts,
     )
+
+
+def _path(filepath: str | None, error: OSError) -> str:
+    return filepath or os.fsdecode(error.filename or "the patch")
 
 
 def _was_sent(file: FileChange) -> bool:

@@ -1,7 +1,5 @@
 """Remove a file."""
 
-from pydantic_ai import ModelRetry
-
 from toolhaft.decorators import file_tool
 from toolhaft.spec import ToolText
 from toolhaft.tools._changing import Staged, change_files, content_diff
@@ -29,7 +27,4 @@ async def _delete(filepath: str, expected_hash: str | None, *, preview: bool) ->
         diff = content_diff(name, removed, None)
         return Staged(sentence=f"Removed {name} ({len(removed):,} bytes).", diffs={name: diff}, facts={})
 
-    try:
-        return await change_files("delete_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
-    except IsADirectoryError as error:
-        raise ModelRetry(f"{filepath!r} is a folder, and only files are removed. Name the files in it.") from error
+    return await change_files("delete_file", stage, filepath=filepath, expected_hash=expected_hash, preview=preview)
