@@ -65,16 +65,19 @@ def child(work: Callable[[], object]) -> int:
 
 
 def at_random(folder: Path, kills: int) -> dict[str, int]:
-    """Kill a writer of a 5 MB file 0 to 50 ms after its start, again and again."""
+    """Kill a writer and editor of a 5 MB file 0 to 50 ms after its start, again and again."""
     contents = (b"a" * BIG, b"b" * BIG)
+    swapped = bytes.maketrans(b"ab", b"ba")
     file = folder / "a.txt"
     file.write_bytes(contents[0])
     file.chmod(MODE)
 
     def write_forever() -> None:
         workspace = LocalWorkspace(folder)
-        for number in range(1_000_000):
-            workspace.replace_file("a.txt", contents[number % 2])
+        while True:
+            workspace.replace_file("a.txt", contents[1])
+            with workspace.change("edit") as change:  # as the tools that edit and patch do
+                change.write("a.txt", change.read("a.txt").translate(swapped))
 
     most = 0
     for _ in range(kills):
