@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import StdioServerParameters
+from anyio import create_task_group
+from mcp import MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server import Server
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
@@ -258,6 +260,113 @@ async def test_the_tools_stay_while_the_server_cannot_be_reached_and_calls_tell_
 
         assert "cannot be reached" in await failure(tools, "echo", text="a")
         assert len(await tools.tools()) > 5
+
+
+def answering(answer: CallToolResult | Exception, **about: Any) -> Server[Any]:
+    """A server with one tool, `it`, that answers so."""
+
+    async def on_list(ctx: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="it", **{"input_schema": {"type": "object"}, **about})])
+
+    async def on_call(ctx: Any, params: Any) -> CallToolResult:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Server("answering", on_list_tools=on_list, on_call_tool=on_call)
+
+
+PROPERTIES: dict[str, Any] = {
+    "kind": {"type": ["string", "null"], "default": None},
+    "node": {"$ref": "#/$defs/Node"},
+    "mode": {"anyOf": [{"enum": ["x", 1, None]}, {"const": {"a": [1.5]}}], "default": "x"},
+    "class": {"type": "string", "pattern": "^(?<name>a)$", "x-own": True},
+}
+SCHEMAS: list[dict[str, Any]] = [
+    {"type": "object"},
+    {"type": "object", "properties": {}, "additionalProperties": False},
+    {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
+        "properties": PROPERTIES,
+        "required": ["node"],
+        "title": "T",
+        "description": "D",
+    },
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_a_schema_that_comes_over_the_wire_is_the_one_that_was_sent(schema: dict[str, Any]) -> None:
+    async with mcp_tools(answering(CallToolResult(content=[]), input_schema=schema), name="x") as tools:
+        assert tool_spec(tools[0]).schema == schema
+        assert list(tool_spec(tools[0]).schema.get("properties", ())) == list(schema.get("properties", ()))
+
+
+async def test_what_the_server_refuses_has_failed_and_the_next_call_goes_on() -> None:
+    tools = mcp_tools(answering(MCPError(code=-32602, message="not today")), name="x")
+    async with tools:
+        told = [await failure(tools, "it"), await failure(tools, "it")]
+
+    assert told == ["Tool 'mcp_x_it' failed: the MCP server 'x' refused the call: not today"] * 2
+
+
+async def test_an_answer_that_breaks_the_servers_own_promise_has_failed() -> None:
+    wrong = CallToolResult(content=[TextContent(text="one")], structured_content={"n": "one"})
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tools = mcp_tools(answering(wrong, output_schema=schema), name="x")
+    async with tools:
+        assert "could not be understood" in await failure(tools, "it")
+
+
+async def test_a_failure_may_be_told_in_facts_alone() -> None:
+    tools = mcp_tools(
+        answering(CallToolResult(content=[], structured_content={"why": "full"}, is_error=True)), name="x"
+    )
+    async with tools:
+        assert '{"why":"full"}' in await failure(tools, "it")
+
+
+async def test_whoever_waits_for_a_server_to_start_may_be_cancelled(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    tools = mcp_tools([sys.executable, "-c", f"open({str(started)!r}, 'w'); input(); input(); input()"], name="x")
+    waiting = asyncio.create_task(tools.tools())
+    while not started.exists():
+        await asyncio.sleep(0.01)
+    waiting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_a_transport_that_breaks_is_reported_and_opened_anew(caplog: pytest.LogCaptureFixture) -> None:
+    breaks: list[asyncio.Event] = []
+
+    @asynccontextmanager
+    async def fragile() -> AsyncGenerator[Any]:
+        breaks.append(asyncio.Event())
+
+        async def wait_and_break(event: asyncio.Event) -> None:
+            await event.wait()
+            raise OSError("the line is cut")
+
+        server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], cwd=ROOT)
+        async with stdio_client(server) as streams, create_task_group() as group:
+            group.start_soon(wait_and_break, breaks[-1])
+            yield streams
+            group.cancel_scope.cancel()
+
+    tools = mcp_tools(fragile, name="x")
+    async with tools:
+        before = await call(tools, "pid")
+        breaks[0].set()
+        while tools._connection._kept.is_open:  # type: ignore[union-attr]
+            await asyncio.sleep(0.01)
+        while "the line is cut" not in caplog.text:
+            await asyncio.sleep(0.01)
+
+        assert await call(tools, "pid") != before
 
 
 async def test_a_transport_may_be_opened_by_a_function() -> None:

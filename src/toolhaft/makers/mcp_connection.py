@@ -164,8 +164,7 @@ class _Kept:
         self._stop.set()
         if not self._ready.done():
             self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([self._task])
+        await asyncio.wait([self._task])
 
     async def _keep(self) -> None:
         from mcp import Client
@@ -187,9 +186,8 @@ class _Kept:
                 LOGGER.warning("the connection to an MCP server broke: %s", _innermost(error))
         finally:
             self._gone.set()
-            self._ready.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                self._ready.exception()  # it may be that nobody waits any more
+            if not self._ready.cancel() and not self._ready.cancelled():
+                self._ready.exception()  # so that nobody is missed where nobody waits any more
 
     async def _heard(self, message: Any) -> None:
         if getattr(message, "method", None) == LIST_CHANGED:
