@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.makers.mcp_server import a_server
-from toolhaft import Guardrails, Hook, Hooks, Pipeline, Registry, Toolkit
+from toolhaft import DuplicateToolError, Guardrails, Hook, Hooks, Pipeline, Registry, Toolkit
 from toolhaft.attach.mcp_toolset import McpToolset
 from toolhaft.makers.mcp import mcp_tools
 
@@ -119,6 +119,13 @@ async def test_two_servers_of_one_name_are_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="mcp"):
         await run(Script(), same, workspace=tmp_path)
+
+
+async def test_two_functions_of_servers_of_one_name_are_an_error_too() -> None:
+    async with mcp_tools(a_server(), name="x") as one, mcp_tools(a_server(), name="x") as other:
+        with pytest.raises(DuplicateToolError, match="two tools are named 'mcp_x_echo'"):
+            Toolkit(tools=[*one, *other])
+        assert Toolkit(tools=[*one, *one]).toolset.specs.keys() == {tool.__name__ for tool in one}
 
 
 async def test_it_is_a_toolset_for_any_agent(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from toolhaft.discovery import BUILT_IN, discover_package
-from toolhaft.registry import Registry
+from toolhaft.registry import DuplicateToolError, Registry
 from toolhaft.spec import ToolKind, tool_spec
 from toolhaft.tools._overwriting import write_file as overwriting
 
@@ -58,13 +58,19 @@ def chosen_tools(
 
     A text is a profile, a group, or a tool's name; a package stands for all of its tools. `allowed` keeps those whose
     names match one of its patterns (`[]` keeps none), `commands=False` leaves out what runs commands. `submit` is left
-    out: `Toolkit.output_type` offers it. Raises `ToolNotFoundError` for a name that nothing has.
+    out: `Toolkit.output_type` offers it. Raises `ToolNotFoundError` for a name that nothing has, `DuplicateToolError`
+    for one that two programs' tools have.
     """
     each = [chosen] if isinstance(chosen, str | ModuleType) or callable(chosen) else chosen
     found: dict[str, Callable[..., Any]] = {}
     for one in each:
         for function in _meant(one):
-            found.setdefault(tool_spec(function).name, function)
+            spec = tool_spec(function)
+            if found.setdefault(spec.name, function) is not function and spec.kind is ToolKind.MCP:
+                raise DuplicateToolError(
+                    f"two tools are named {spec.name!r}, and what is behind the second is another program. Give one of "
+                    "the servers another name."
+                )
     return [
         function
         for name, function in found.items()
