@@ -689,6 +689,16 @@ async def test_calls_that_come_as_data_may_say_path_for_filepath():
     assert await one("a") == "a"
 
 
+def test_no_approval_and_no_preview_can_be_said():
+    @base_tool(kind="read", approval=None, preview=None)
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    assert tool_spec(look).approval is None
+    assert tool_spec(look).preview is None
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -697,6 +707,7 @@ async def test_calls_that_come_as_data_may_say_path_for_filepath():
         {"timeout_seconds": "5"},
         {"approval": "no"},
         {"preview": 3},
+        {"preview": lambda text: f"would do {text}"},
         {"prompt": 5},
     ],
     ids=str,

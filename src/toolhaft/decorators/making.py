@@ -100,12 +100,18 @@ def _check_options(name: str, options: ToolOptions) -> None:
         "sensitive": (isinstance(options.get("sensitive", False), bool), "True or False"),
         "idempotent": (isinstance(options.get("idempotent", False), bool), "True or False"),
         "timeout_seconds": (isinstance(cast("object", options.get("timeout_seconds") or 0), int | float), "a number"),
-        "approval": (callable(options.get("approval", print)), "a function of the tool's arguments"),
-        "preview": (callable(options.get("preview", print)), "a function of the tool's arguments"),
+        "approval": (callable(options.get("approval") or print), "a function of the tool's arguments"),
+        "preview": (_is_none_or_async(options.get("preview")), "an async function of the tool's arguments"),
     }
     for option, (is_right, meaning) in wanted.items():
         if not is_right:
             raise ToolDefinitionError(f"tool {name!r}: {option}={options.get(option)!r} is not {meaning}.")
+
+
+def _is_none_or_async(function: object) -> bool:
+    """Whether this is no function, or one to be awaited: an object with an async `__call__` is one too."""
+    called = type(function).__call__ if callable(function) else None
+    return function is None or inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def _wrapped(function: AsyncFunction, name: str, *, names: tuple[str, ...], route: Route) -> Any:
