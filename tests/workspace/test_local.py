@@ -272,6 +272,7 @@ def test_the_light_parts_of_the_package_load_no_third_party_module() -> None:
 async def test_a_restricted_workspace_is_the_same_folder_with_further_patterns(tmp_path: Path) -> None:
     (tmp_path / "plan.secret").write_text("x")
     (tmp_path / "uv.lock").write_text("x")
+    (tmp_path / ".env").write_text("x")
     whole = LocalWorkspace(tmp_path, allow_delete=True, journal_folder=tmp_path / "journal")
 
     narrow = whole.restricted(sensitive_files=["*.secret"], protected_files=["*.lock"])
