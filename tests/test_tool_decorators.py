@@ -699,6 +699,11 @@ def test_no_approval_and_no_preview_can_be_said():
     assert tool_spec(look).preview is None
 
 
+def not_async(text: str) -> str:
+    """Preview nothing."""
+    return f"would do {text}"
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -707,10 +712,10 @@ def test_no_approval_and_no_preview_can_be_said():
         {"timeout_seconds": "5"},
         {"approval": "no"},
         {"preview": 3},
-        {"preview": lambda text: f"would do {text}"},
+        {"preview": not_async},
         {"prompt": 5},
     ],
-    ids=str,
+    ids=lambda options: "-".join(options),
 )
 def test_an_option_of_the_wrong_type_is_named(options: dict[str, Any]):
     with pytest.raises(ToolDefinitionError, match=f"{next(iter(options))}=.* is not "):
