@@ -279,6 +279,7 @@ DATA = b"some text " * 200_000
         ("identity", DATA),
         ("gzip", gzip.compress(b"")),
     ],
+    ids=["gzip", "two members", "deflate", "raw deflate", "identity", "empty"],  # a gzip file holds the time
 )
 async def test_a_compressed_body_is_inflated(coding: str, content: bytes) -> None:
     async with serving(reply(content, content_encoding=coding)) as server:
