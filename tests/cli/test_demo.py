@@ -7,6 +7,7 @@ import pytest
 from pydantic_ai.messages import ToolCallPart
 
 from toolhaft.cli import demo
+from toolhaft.cli.settings import Settings
 
 Script = Generator[list[ToolCallPart], list[str], None]
 
@@ -31,7 +32,7 @@ async def test_a_report_that_is_missing_or_untrue_fails_the_demo(
 ) -> None:
     monkeypatch.setattr(demo, "survey", lambda *, repairs: reporting(report))
 
-    status = await demo.run_demo(project)
+    status = await demo.run_demo(project, Settings())
 
     assert status == 1
     assert says in capsys.readouterr().out
