@@ -61,7 +61,7 @@ def runs(file: Path) -> Iterator[str]:
 
 
 def test_in_the_source_nobody_else_runs_a_tool() -> None:
-    # What stands in `tools` and `makers` is the inside of a tool: there a server's tool is asked, by one that was judged.
+    # What stands in `tools` and `makers` is the inside of a tool: there one that was judged asks a server's.
     inside = {"tools", "makers"}
     rooms = [file for file in SOURCE.rglob("*.py") if not inside & set(file.relative_to(SOURCE).parts)]
 
