@@ -10,7 +10,6 @@ from toolhaft.editing.patch_model import PatchError
 from toolhaft.editing.patch_parse import parse_patch
 from toolhaft.pipeline.call import Call
 from toolhaft.pipeline.touched import Touched, touched_by
-from toolhaft.shell import classify
 from toolhaft.workspace import workspace
 
 
@@ -32,7 +31,7 @@ def paths_of(call: Call) -> tuple[str, ...]:
 
 def _in_commands(touched: Touched) -> Iterator[str]:
     for command in touched.commands:
-        for use in classify(command).paths:
+        for use in workspace().command_rules.classify(command).paths:
             if use.exact and use.folder is not None:
                 yield posixpath.join(touched.cwd, use.folder, use.path)
 
